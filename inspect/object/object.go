@@ -1,0 +1,190 @@
+// Package object reads one file of an image: what a loader needs from its ELF
+// header, and the device code in it. It reads the file once, front to back, in bounded
+// memory, so a file of a gigabyte in the middle of a compressed layer costs no disk
+// and no second pass; on a file with random access it skips what it need not see.
+//
+// Device code is found by looking for it, not by trusting section names or
+// wrappers: containers begin with a magic number on an 8-byte boundary and are
+// accepted when their headers hold together. The section table, which stands at the
+// end of a file, is used afterwards to name the places and to drop chance hits in host
+// code.
+package object
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/ccgate/ccgate/inspect/cubin"
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/fatbin"
+	"github.com/ccgate/ccgate/inspect/hostelf"
+	"github.com/ccgate/ccgate/inspect/ptx"
+)
+
+// Scan reads a regular file of size bytes. If r is an [io.ReaderAt], only the parts that
+// matter are read. It returns ok false for a file of no interest: neither ELF nor
+// device code. What could not be read is listed with its reason; the facts hold the
+// rest. The path is used for names that mark a format, and is copied to the facts.
+func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
+	s := &scan{size: size}
+	s.in = newInput(r, size, s.probe)
+	f = facts.File{Path: name, Layer: facts.NoLayer, Size: size}
+	head, err := s.in.Peek(int(min(size, sniffSize)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return f, []string{"reading: " + err.Error()}, true
+	}
+	switch kind := sniff(name, head); kind {
+	case "":
+		return f, nil, false
+	case facts.KindCubin:
+		f.Kind = kind
+		s.cubinFile(&f)
+	case facts.KindPTX:
+		f.Kind = kind
+		s.ptxFile(&f, head)
+	default:
+		f.Kind = kind
+		s.search()
+		s.finish(&f)
+	}
+	return f, s.unread, true
+}
+
+// sniffSize is how much of a file decides its kind.
+const sniffSize = 4 << 10
+
+// sniff names the kind of a file by its first bytes. PTX is text without a
+// magic number; the file name has to say so too.
+func sniff(name string, head []byte) facts.Kind {
+	switch {
+	case hostelf.IsELF(head):
+		if isCubin(head) {
+			return facts.KindCubin
+		}
+		return facts.KindELF
+	case bytes.HasPrefix(head, fatbinMagic):
+		return facts.KindFatbin
+	case path.Ext(name) == ".ptx":
+		return facts.KindPTX
+	}
+	return ""
+}
+
+func isCubin(head []byte) bool {
+	_, err := cubin.ParseHeader(head)
+	return !errors.Is(err, cubin.ErrNotCubin)
+}
+
+// scan is the state of reading one file.
+type scan struct {
+	in     input
+	size   int64
+	dec    fatbin.Decoder
+	unread []string
+
+	containers []facts.Container
+	loose      []facts.Entry
+	suspects   []suspect
+	names      runtimeNames
+	searchErr  error
+	release    string // a toolkit that some machine code named
+
+	elf         *hostelf.File
+	dynamic     *hostelf.Dynamic
+	sections    []hostelf.Section
+	haveDynamic bool
+	haveTable   bool
+}
+
+// suspect is a place that begins as a container does and is none, or is damaged.
+type suspect struct {
+	offset int64
+	err    error
+}
+
+func (s *scan) fail(format string, args ...any) {
+	s.unread = append(s.unread, fmt.Sprintf(format, args...))
+}
+
+// cubinFile reads a file that is one cubin.
+func (s *scan) cubinFile(f *facts.File) {
+	b, err := s.whole()
+	if err != nil {
+		s.fail("cubin: %v", err)
+		return
+	}
+	e := facts.Entry{Kind: facts.EntryCubin, Size: s.size}
+	s.rawCubin(&e, b)
+	f.Code = &facts.Code{Loose: []facts.Entry{e}, Toolkit: e.Toolkit}
+}
+
+// maxWhole is the largest single cubin or PTX file that is read whole.
+const maxWhole = 64 << 20
+
+// whole returns all bytes of the file.
+func (s *scan) whole() ([]byte, error) {
+	if s.size > maxWhole {
+		return nil, fmt.Errorf("%d bytes, more than the %d that are read of one", s.size, maxWhole)
+	}
+	var b bytes.Buffer
+	for left := s.size; left > 0; {
+		p, err := s.in.Peek(int(min(left, seekBlock)))
+		b.Write(p)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.in.Discard(len(p)); err != nil {
+			return nil, err
+		}
+		left -= int64(len(p))
+	}
+	return b.Bytes(), nil
+}
+
+func (s *scan) ptxFile(f *facts.File, head []byte) {
+	h, err := ptx.ParseHead(head)
+	if err != nil {
+		s.fail("PTX: %v", err)
+		return
+	}
+	f.Code = &facts.Code{Loose: []facts.Entry{{Kind: facts.EntryPTX, Target: h.Target(), ISA: h.ISA(), Size: s.size}}}
+}
+
+// probe reads as much of the ELF tables as can be had by now.
+func (s *scan) probe() {
+	r := s.in.at()
+	if s.elf == nil {
+		f, err := hostelf.NewFile(r, s.size)
+		if err != nil {
+			return
+		}
+		s.elf = f
+		s.limitHead()
+	}
+	if !s.haveDynamic {
+		d, err := s.elf.Dynamic(r)
+		s.dynamic, s.haveDynamic = d, err == nil
+	}
+	if !s.haveTable {
+		t, err := s.elf.Sections(r)
+		s.sections, s.haveTable = t, err == nil
+	}
+}
+
+// limitHead keeps no more of the start than the first segment, where that is
+// apart from code: the tables of a loader stand in it.
+func (s *scan) limitHead() {
+	st, ok := s.in.(*stream)
+	if !ok {
+		return
+	}
+	for _, p := range s.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Off == 0 && p.Flags&elf.PF_X == 0 {
+			st.keep.headLimit = min(maxHead, max(int64(min(p.Filesz, maxHead)), margin))
+		}
+	}
+}
