@@ -1,0 +1,44 @@
+package rules
+
+import (
+	"fmt"
+
+	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/rules/coverage"
+)
+
+var ptxTooNew = &Rule{
+	ID: "CCG102", Slug: "ptx-too-new", Level: LevelError,
+	Title: "The only code that fits is PTX newer than the driver",
+	Wrong: "A file has no machine code for the GPU, and its PTX is of an ISA version that the compiler in the driver does not know.",
+	Why: "The driver compiles PTX of the ISA version of its own CUDA release and of older ones. Minor-version compatibility does not cover PTX: a program built with " +
+		"CUDA 12.4 starts on a CUDA 12.2 driver, but its PTX 8.4 does not load there. The load fails with `cudaErrorUnsupportedPtxVersion` (222), \"the provided PTX was compiled with an unsupported toolchain\".",
+	Fix: "Add machine code for the GPU (`-gencode arch=compute_XY,code=sm_XY`), which needs no compiler in the driver; or update the driver to the branch that the finding names; " +
+		"or build with the CUDA release of the oldest driver.",
+	Limits: "PTX that a program makes at run time, with NVRTC or a Python compiler, is not in the image.",
+	References: []string{
+		"PTX ISA, section Release History",
+		"NVIDIA CUDA Compatibility, section Application Considerations for Minor Version Compatibility",
+	},
+	run: func(p *pass) []problem { return p.uncovered(coverage.ReasonPTX, describePTX) },
+}
+
+func describePTX(p *pass, s *subject, i int, pr *problem) {
+	t := p.targets[i]
+	e := s.results[i].Entry
+	pr.what = "PTX too new for"
+	pr.found = fmt.Sprintf("PTX ISA %s for %s and no machine code that runs", e.ISA, e.Target)
+	pr.needs = fmt.Sprintf("PTX ISA %s or older, or sm_%d%d machine code", t.Driver.Branch.PTX, t.GPU.CC.Major, t.GPU.CC.Minor)
+	isa, err := cuda.ParseVersion(e.ISA)
+	if err != nil {
+		return
+	}
+	floor, ok := p.know.PTXDriver(isa)
+	pr.hint = fmt.Sprintf("add machine code: %s", p.buildFor(t.GPU.CC))
+	if ok {
+		pr.hint = fmt.Sprintf("update the driver to R%d or newer, or add machine code: %s", floor.Branch, p.buildFor(t.GPU.CC))
+	}
+	if ok && !floor.Firm() {
+		pr.level = lower(pr.level, LevelWarning)
+	}
+}

@@ -1,0 +1,184 @@
+package coverage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix/cuda"
+)
+
+// Unit is a set of containers with the same targets: translation units that
+// were compiled alike.
+type Unit struct {
+	// Targets are the distinct targets that count, as "sm_90a" or "compute_90",
+	// machine code first.
+	Targets []string
+	// Count is the number of containers.
+	Count int
+	// Dominant marks units that cover at least what most containers cover. The
+	// others hold kernels that were specialised on purpose, or left out by accident.
+	Dominant bool
+	// variants are containers that differ in what the verdict depends on beyond
+	// the targets: codec, ISA, opacity.
+	variants []facts.Container
+}
+
+// Code is the device code of a file, arranged for judging.
+type Code struct {
+	Units []Unit
+	// Entries are all that count, for a library that dispatches by GPU.
+	Entries []facts.Entry
+	// LooseOnly marks a file whose only code lies outside fatbins.
+	LooseOnly bool
+}
+
+// Arrange groups the code of a file into units. Code that was meant for the
+// device linker stands aside when the linked code is there too.
+func Arrange(code *facts.Code) Code {
+	var linked, unlinked []facts.Container
+	for _, c := range code.Containers {
+		if !slices.ContainsFunc(c.Entries, func(e facts.Entry) bool { return Counts(&e) }) {
+			continue
+		}
+		if c.Section == "__nv_relfatbin" {
+			unlinked = append(unlinked, c)
+		} else {
+			linked = append(linked, c)
+		}
+	}
+	containers := linked
+	if len(containers) == 0 {
+		containers = unlinked
+	}
+	a := Code{Units: units(containers)}
+	for _, c := range containers {
+		a.Entries = append(a.Entries, counting(c.Entries)...)
+	}
+	if len(a.Entries) == 0 {
+		a.Entries = counting(code.Loose)
+		a.LooseOnly = len(a.Entries) > 0
+	}
+	return a
+}
+
+func counting(entries []facts.Entry) []facts.Entry {
+	var out []facts.Entry
+	for i := range entries {
+		if Counts(&entries[i]) {
+			out = append(out, entries[i])
+		}
+	}
+	return out
+}
+
+// Targets returns the distinct targets of entries in order: machine code
+// before PTX, low before high.
+func Targets(entries []facts.Entry) []string {
+	var out []string
+	for i := range entries {
+		if !slices.Contains(out, entries[i].Target) {
+			out = append(out, entries[i].Target)
+		}
+	}
+	slices.SortFunc(out, compareTargets)
+	return out
+}
+
+func compareTargets(a, b string) int {
+	x, errX := cuda.ParseArch(a)
+	y, errY := cuda.ParseArch(b)
+	if errX != nil || errY != nil {
+		return strings.Compare(a, b)
+	}
+	return x.Compare(y)
+}
+
+func units(containers []facts.Container) []Unit {
+	index := map[string]int{}
+	seen := map[string]bool{}
+	var out []Unit
+	for _, c := range containers {
+		targets := Targets(counting(c.Entries))
+		key := strings.Join(targets, " ")
+		i, ok := index[key]
+		if !ok {
+			i = len(out)
+			index[key] = i
+			out = append(out, Unit{Targets: targets})
+		}
+		out[i].Count++
+		if v := key + "\n" + variant(c.Entries); !seen[v] {
+			seen[v] = true
+			out[i].variants = append(out[i].variants, c)
+		}
+	}
+	markDominant(out)
+	slices.SortStableFunc(out, func(a, b Unit) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(strings.Join(a.Targets, " "), strings.Join(b.Targets, " ")))
+	})
+	return out
+}
+
+// variant names what a verdict depends on.
+func variant(entries []facts.Entry) string {
+	var parts []string
+	for _, e := range entries {
+		if Counts(&e) {
+			parts = append(parts, strings.Join([]string{string(e.Kind), e.Target, e.ISA, e.Codec, e.Opaque}, "/"))
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(slices.Compact(parts), " ")
+}
+
+// markDominant marks the most common set of targets and its supersets.
+func markDominant(units []Unit) {
+	if len(units) == 0 {
+		return
+	}
+	modal := slices.MaxFunc(units, func(a, b Unit) int {
+		return cmp.Or(cmp.Compare(a.Count, b.Count), cmp.Compare(len(a.Targets), len(b.Targets)),
+			strings.Compare(strings.Join(a.Targets, " "), strings.Join(b.Targets, " ")))
+	})
+	for i := range units {
+		units[i].Dominant = covers(units[i].Targets, modal.Targets)
+	}
+}
+
+func covers(have, want []string) bool {
+	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
+}
+
+// Unit judges the worst container of a unit.
+func (j *Judge) Unit(u *Unit, t Target) Result {
+	worst := Result{Outcome: Absent}
+	for _, c := range u.variants {
+		if r := j.Container(c.Entries, t); r.Outcome > worst.Outcome {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// File judges a file whose containers must all be covered: by the worst of
+// its dominant units.
+func (j *Judge) File(code *Code, t Target) Result {
+	if code.LooseOnly {
+		return j.Union(code, t)
+	}
+	worst := Result{Outcome: Absent}
+	for i := range code.Units {
+		if !code.Units[i].Dominant {
+			continue
+		}
+		if r := j.Unit(&code.Units[i], t); r.Outcome > worst.Outcome {
+			worst = r
+		}
+	}
+	return worst
+}
+
+// Union judges a file that chooses among its kernels by GPU: one that runs is enough.
+func (j *Judge) Union(code *Code, t Target) Result { return j.Container(code.Entries, t) }

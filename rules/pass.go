@@ -1,0 +1,172 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix"
+	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/rules/coverage"
+)
+
+// target is one GPU of a fleet target, for one platform of the image.
+type target struct {
+	coverage.Target
+	name string // of the fleet's target
+}
+
+// String is the name that reports use.
+func (t target) String() string { return t.name + "/" + t.GPU.Name }
+
+// pass is one platform of an image with everything the rules ask.
+type pass struct {
+	platform *facts.Platform
+	source   facts.Source
+	know     *matrix.Knowledge
+	judge    *coverage.Judge
+	targets  []target
+	subjects []*subject
+}
+
+func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *matrix.Fleet) *pass {
+	ps := &pass{platform: p, source: img.Source, know: k, judge: coverage.NewJudge(k)}
+	for _, t := range fleet.Targets {
+		if len(t.Platforms) > 0 && p.Name != "" && !slices.Contains(t.Platforms, p.Name) {
+			continue
+		}
+		for _, g := range t.GPUs {
+			relaxed := slices.Contains(fleet.TegraRelaxed, g.CC)
+			ps.targets = append(ps.targets, target{coverage.Target{Driver: t.Driver, GPU: g, TegraRelaxed: relaxed}, t.Name})
+		}
+	}
+	for i := range p.Files {
+		if s := newSubject(&p.Files[i], k, fleet, img.Source); s != nil {
+			ps.subjects = append(ps.subjects, s)
+		}
+	}
+	slices.SortFunc(ps.subjects, compareSubjects)
+	ps.dropSpareRuntimes()
+	ps.judgeAll()
+	ps.markVariants()
+	return ps
+}
+
+// dropSpareRuntimes leaves out shared runtimes of a CUDA major that nothing in
+// the image uses: a base image's toolkit beside the wheels' own is weight, not a need.
+func (p *pass) dropSpareRuntimes() {
+	used := map[int]bool{}
+	for _, s := range p.subjects {
+		if !s.need.itself && s.need.version.Major > 0 {
+			used[s.need.version.Major] = true
+		}
+	}
+	if len(used) == 0 {
+		return
+	}
+	p.subjects = slices.DeleteFunc(p.subjects, func(s *subject) bool {
+		return s.need.itself && len(s.code.Entries) == 0 && !used[s.need.version.Major]
+	})
+}
+
+func (p *pass) judgeAll() {
+	for _, s := range p.subjects {
+		s.results = make([]coverage.Result, len(p.targets))
+		s.spare = make([]bool, len(p.targets))
+		for i, t := range p.targets {
+			if s.role == RoleDispatch {
+				s.results[i] = p.judge.Union(&s.code, t.Target)
+			} else {
+				s.results[i] = p.judge.File(&s.code, t.Target)
+			}
+		}
+	}
+}
+
+// markVariants finds the targets that another variant of a file serves.
+func (p *pass) markVariants() {
+	members := map[string]map[string][]*subject{}
+	for _, s := range p.subjects {
+		if s.variant == "" {
+			continue
+		}
+		if members[s.variant] == nil {
+			members[s.variant] = map[string][]*subject{}
+		}
+		members[s.variant][s.member] = append(members[s.variant][s.member], s)
+	}
+	for _, group := range members {
+		if len(group) < 2 {
+			continue
+		}
+		for i := range p.targets {
+			p.markSpare(group, i)
+		}
+	}
+}
+
+// markSpare marks the variants that do not serve a target where another one does.
+func (p *pass) markSpare(group map[string][]*subject, i int) {
+	serves := map[string]bool{}
+	for member, files := range group {
+		serves[member] = !slices.ContainsFunc(files, func(s *subject) bool { return !p.served(s, i) }) &&
+			slices.ContainsFunc(files, func(s *subject) bool { return s.results[i].Outcome != coverage.Absent })
+	}
+	any := false
+	for _, ok := range serves {
+		any = any || ok
+	}
+	for member, files := range group {
+		for _, s := range files {
+			s.role = variantRole(s.role)
+			s.spare[i] = any && !serves[member]
+		}
+	}
+}
+
+func variantRole(r Role) Role {
+	if r == RolePrimary {
+		return RoleVariant
+	}
+	return r
+}
+
+// served reports whether a file is fit for a target.
+func (p *pass) served(s *subject, i int) bool {
+	if o := s.results[i].Outcome; o == coverage.None || o == coverage.Undecided {
+		return false
+	}
+	_, tooOld := p.floor(s, p.targets[i].Driver)
+	return !tooOld
+}
+
+// floor returns the lowest driver for the CUDA runtime of a file, and whether
+// the given driver is older.
+func (p *pass) floor(s *subject, d matrix.Driver) (matrix.Floor, bool) {
+	if s.need.version == (cuda.Version{}) {
+		return matrix.Floor{}, false
+	}
+	floor, ok := p.know.RuntimeFloor(s.need.version)
+	return floor, ok && d.Version.Compare(floor.Driver) < 0
+}
+
+// level lowers the level of a rule for a file that does not decide.
+func (p *pass) level(s *subject, i int, base Level) Level {
+	switch {
+	case s.role == RoleOptional, s.spare[i]:
+		return LevelNote
+	case s.role == RoleData && s.file.Kind != facts.KindELF:
+		return LevelNote
+	case s.role == RoleData:
+		return lower(base, LevelWarning)
+	}
+	return base
+}
+
+// location says where a file lies and what brought it.
+func (p *pass) location(file string, layer int) Location {
+	l := Location{Path: file}
+	if layer >= 0 && layer < len(p.platform.Layers) {
+		l.Layer, l.CreatedBy = p.platform.Layers[layer].Digest, p.platform.Layers[layer].CreatedBy
+	}
+	return l
+}

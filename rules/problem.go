@@ -1,0 +1,140 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// problem is what a rule says about one file on one target. Problems that say the same
+// are merged, so that a finding has the files and targets that it holds for.
+type problem struct {
+	subject *subject // nil for the image as a whole
+	target  int      // index of the pass's targets
+	level   Level
+	kind    Kind
+	// what is the complaint, completed by the targets: "no code for"
+	what string
+	// drivers leaves GPUs out of the message, where they do not matter.
+	drivers bool
+	found   string
+	needs   string
+	hint    string
+}
+
+// says is what two problems must agree in to be one finding.
+func (p problem) says() [6]string {
+	return [6]string{string(p.level), string(p.kind), p.what, p.found, p.needs, p.hint}
+}
+
+// claim is a set of problems that say the same about one or more files.
+type claim struct {
+	problem
+	subjects []*subject
+	targets  []int
+}
+
+// merge joins problems that say the same: first the targets of each file, then
+// the files that share them.
+func merge(problems []problem) []claim {
+	type fileKey struct {
+		says [6]string
+		file *subject
+	}
+	var perFile []claim
+	index := map[fileKey]int{}
+	for _, p := range problems {
+		key := fileKey{p.says(), p.subject}
+		i, ok := index[key]
+		if !ok {
+			i = len(perFile)
+			index[key] = i
+			perFile = append(perFile, claim{problem: p, subjects: []*subject{p.subject}})
+		}
+		perFile[i].targets = append(perFile[i].targets, p.target)
+	}
+	type setKey struct {
+		says    [6]string
+		targets string
+	}
+	var out []claim
+	same := map[setKey]int{}
+	for _, c := range perFile {
+		key := setKey{c.says(), fmt.Sprint(c.targets)}
+		if i, ok := same[key]; ok {
+			out[i].subjects = append(out[i].subjects, c.subjects...)
+			continue
+		}
+		same[key] = len(out)
+		out = append(out, c)
+	}
+	return out
+}
+
+// finding words a claim.
+func (p *pass) finding(r *Rule, c claim) Finding {
+	f := Finding{
+		Rule: r.ID, Slug: r.Slug, Level: c.level, Kind: c.kind, Platform: p.platform.Name, Hint: c.hint,
+		Targets: []string{}, Locations: []Location{},
+	}
+	for _, s := range c.subjects {
+		f.Locations = append(f.Locations, p.location(s.file.Path, s.file.Layer))
+	}
+	for _, i := range c.targets {
+		f.Targets = append(f.Targets, p.targets[i].String())
+	}
+	f.Target = f.Targets[0]
+	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, c.needs)
+	return f
+}
+
+// subjectNames names the first files and counts the rest.
+func subjectNames(subjects []*subject) string {
+	const most = 3
+	var names []string
+	for _, s := range subjects[:min(most, len(subjects))] {
+		names = append(names, s.name())
+	}
+	text := strings.Join(names, ", ")
+	if rest := len(subjects) - most; rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
+}
+
+// targetNames words a set of targets as "L4, L40S (8.9) under R535, R550".
+func (p *pass) targetNames(targets []int, driversOnly bool) string {
+	var order []string // drivers as first seen
+	gpus := map[string][]string{}
+	for _, i := range targets {
+		t := p.targets[i]
+		d := driverName(t)
+		if gpus[d] == nil {
+			order = append(order, d)
+		}
+		if g := fmt.Sprintf("%s (%s)", t.GPU.Name, t.GPU.CC); !slices.Contains(gpus[d], g) {
+			gpus[d] = append(gpus[d], g)
+		}
+	}
+	if driversOnly {
+		return strings.Join(order, ", ")
+	}
+	var parts []string
+	for i := 0; i < len(order); {
+		drivers := []string{order[i]}
+		set := strings.Join(gpus[order[i]], ", ")
+		for i++; i < len(order) && strings.Join(gpus[order[i]], ", ") == set; i++ {
+			drivers = append(drivers, order[i])
+		}
+		parts = append(parts, set+" under "+strings.Join(drivers, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// driverName says which version was judged where only a branch was given.
+func driverName(t target) string {
+	if t.Driver.Assumed {
+		return fmt.Sprintf("%s (%s)", t.Driver, t.Driver.Version)
+	}
+	return t.Driver.String()
+}

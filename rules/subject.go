@@ -1,0 +1,206 @@
+package rules
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix"
+	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/rules/coverage"
+)
+
+// Role is the part that a file plays in the verdict.
+type Role string
+
+// The roles.
+const (
+	RolePrimary  Role = "primary"  // its code must run
+	RoleDispatch Role = "dispatch" // a library that chooses among its kernels by GPU
+	RoleOptional Role = "optional" // its failures are notes
+	RoleVariant  Role = "variant"  // one of several builds, of which the program picks one
+	RoleData     Role = "data"     // code in data: the program decides when to load it
+)
+
+// subject is a file that is judged.
+type subject struct {
+	file    *facts.File
+	library matrix.Library
+	role    Role
+	code    coverage.Code
+	need    cudaNeed
+	variant string // key of the variants that it belongs to, or empty
+	member  string // which of them it is
+	// results and spare have one element for each target of the pass. spare marks
+	// targets that another variant serves.
+	results []coverage.Result
+	spare   []bool
+}
+
+func (s *subject) name() string { return path.Base(s.file.Path) }
+
+// cudaNeed is the CUDA release of the runtime that a file uses.
+type cudaNeed struct {
+	version  cuda.Version // zero where it is not known
+	evidence string
+	itself   bool // the file is the runtime
+	unknown  bool // a runtime is linked in, and its release is not known
+}
+
+// newSubject prepares a file, or returns nil for one that no rule looks at.
+func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source facts.Source) *subject {
+	s := &subject{file: f, need: needOf(f, k), role: RolePrimary}
+	if f.Code != nil {
+		s.code = coverage.Arrange(f.Code)
+	}
+	if len(s.code.Entries) == 0 && s.need == (cudaNeed{}) {
+		return nil
+	}
+	name := path.Base(f.Path)
+	if f.ELF != nil && f.ELF.Soname != "" {
+		name = f.ELF.Soname
+	}
+	if lib, ok := k.Library(name); ok {
+		s.library = lib
+		if lib.Dispatch {
+			s.role = RoleDispatch
+		}
+	}
+	switch {
+	case matchAny(fleet.Files.Required, f.Path):
+		if s.role != RoleDispatch {
+			s.role = RolePrimary
+		}
+	case matchAny(fleet.Files.Optional, f.Path):
+		s.role = RoleOptional
+	case source == facts.SourceFile:
+	case f.Kind != facts.KindELF || s.code.LooseOnly:
+		s.role = RoleData
+	default:
+		s.variant, s.member = variantOf(f.Path)
+	}
+	return s
+}
+
+// needOf finds the CUDA release that a file was built for.
+func needOf(f *facts.File, k *matrix.Knowledge) cudaNeed {
+	if r := f.Runtime; r != nil {
+		v, err := cuda.ParseVersion(r.Version)
+		itself := r.Linkage == facts.LinkageShared
+		if err != nil {
+			return cudaNeed{unknown: true, itself: itself, evidence: "a " + r.Linkage + " CUDA runtime of unknown release"}
+		}
+		what := "contains the CUDA runtime"
+		if itself {
+			what = "is the CUDA runtime"
+		}
+		return cudaNeed{version: v, itself: itself, evidence: fmt.Sprintf("%s %s (%s)", what, r.Version, r.Evidence)}
+	}
+	if f.ELF == nil {
+		return cudaNeed{}
+	}
+	for _, n := range f.ELF.Needed {
+		if v, ok := strings.CutPrefix(n, "libcudart.so."); ok {
+			if version, err := cuda.ParseVersion(v); err == nil {
+				return cudaNeed{version: version, evidence: "needs " + n}
+			}
+		}
+	}
+	for _, n := range f.ELF.Needed {
+		if lib, ok := k.Library(n); ok && !lib.DriverSide {
+			if majors := lib.Majors(n); len(majors) == 1 {
+				return cudaNeed{version: cuda.Version{Major: majors[0]}, evidence: "needs " + n}
+			}
+		}
+	}
+	return cudaNeed{}
+}
+
+// A path component such as cuda_v12, cu130 or libbitsandbytes_cuda124.so marks one of
+// several builds that lie side by side.
+var variantMark = regexp.MustCompile(`(^|[^a-zA-Z])(cuda|cu)([-_.]?v?)[0-9]+([._][0-9]+)*`)
+
+// variantOf returns what the variants of a file have in common and which of them it is: both
+// empty where the path names none. Where a directory is marked, all files below it
+// belong to the variant.
+func variantOf(p string) (key, member string) {
+	loc := variantMark.FindStringSubmatchIndex(p)
+	if loc == nil {
+		return "", ""
+	}
+	end := loc[1]
+	if slash := strings.IndexByte(p[end:], '/'); slash >= 0 {
+		component := end + slash
+		return p[:loc[6]] + "*" + p[end:component] + "/", p[:component]
+	}
+	return p[:loc[6]] + "*" + p[end:], p
+}
+
+// matchAny reports whether a path matches one of the globs.
+func matchAny(globs []string, p string) bool {
+	return slices.ContainsFunc(globs, func(g string) bool { return matchGlob(strings.Split(g, "/"), strings.Split(p, "/")) })
+}
+
+// matchGlob matches component by component; "**" stands for any number of them. A
+// relative glob matches at any depth.
+func matchGlob(glob, p []string) bool {
+	if len(glob) > 0 && glob[0] != "" && glob[0] != "**" {
+		glob = append([]string{"**"}, glob...)
+	}
+	return matchParts(glob, p)
+}
+
+func matchParts(glob, p []string) bool {
+	for len(glob) > 0 {
+		if glob[0] == "**" {
+			for i := range len(p) + 1 {
+				if matchParts(glob[1:], p[i:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(p) == 0 {
+			return false
+		}
+		if ok, err := path.Match(glob[0], p[0]); err != nil || !ok {
+			return false
+		}
+		glob, p = glob[1:], p[1:]
+	}
+	return len(p) == 0
+}
+
+// found describes the code of a subject: "sm_80 sm_90, PTX for compute_90 (ISA 8.4)".
+func (s *subject) found() string {
+	var sass, ptx []string
+	for _, t := range coverage.Targets(s.code.Entries) {
+		if strings.HasPrefix(t, "compute_") {
+			ptx = append(ptx, t)
+		} else {
+			sass = append(sass, t)
+		}
+	}
+	var isa cuda.Version
+	for _, e := range s.code.Entries {
+		if v, err := cuda.ParseVersion(e.ISA); err == nil && e.ISA != "" && v.Compare(isa) > 0 {
+			isa = v
+		}
+	}
+	switch {
+	case len(sass) == 0 && len(ptx) == 0:
+		return "nothing that counts"
+	case len(ptx) == 0:
+		return strings.Join(sass, " ") + " and no PTX"
+	case len(sass) == 0:
+		return fmt.Sprintf("only PTX for %s (ISA %s)", strings.Join(ptx, " "), isa)
+	}
+	return fmt.Sprintf("%s and PTX for %s (ISA %s)", strings.Join(sass, " "), strings.Join(ptx, " "), isa)
+}
+
+// compareSubjects orders by path.
+func compareSubjects(a, b *subject) int { return cmp.Compare(a.file.Path, b.file.Path) }
