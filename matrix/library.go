@@ -20,6 +20,9 @@ type Library struct {
 	// Dispatch marks a library that picks its kernels by GPU: it is judged by
 	// the union of its containers and by Support.
 	Dispatch bool `toml:"dispatch"`
+	// Use is [UseOnDemand], [UsePerGPU], or empty for a library that its users
+	// cannot do without.
+	Use string `toml:"use"`
 	// DriverSide marks a library of the driver, which the container runtime
 	// injects. Capability is the entry of NVIDIA_DRIVER_CAPABILITIES that does.
 	DriverSide bool   `toml:"driver_side"`
@@ -28,6 +31,12 @@ type Library struct {
 	Support []Support `toml:"support"`
 	Provenance
 }
+
+// The values of [Library.Use].
+const (
+	UseOnDemand = "on-demand" // loaded for one feature only
+	UsePerGPU   = "per-gpu"   // one of several files, each for one GPU
+)
 
 // Soname is one soname version of a library.
 type Soname struct {

@@ -31,7 +31,7 @@ func TestLibrary(t *testing.T) {
 		{"libnvrtc.so.11.2", "NVRTC", []int{11}, false, false},
 		{"libnppig.so.12", "NPP", []int{12}, true, false},
 		{"libnccl.so.2.27.5", "NCCL", nil, true, false},
-		{"libnvinfer_builder_resource_sm90.so.10.13.3", "TensorRT", []int{11, 12, 13}, true, false},
+		{"libnvinfer_builder_resource_sm90.so.10.13.3", "TensorRT builder resources", nil, false, false},
 		{"libnvinfer.so.10", "TensorRT", []int{11, 12, 13}, true, false},
 		{"libcusparseLt-f8b4a9fb.so.0", "cuSPARSELt", nil, true, false},
 		{"libcutensor.so.2", "cuTENSOR", nil, true, false},

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -28,17 +29,17 @@ func describePTX(p *pass, s *subject, i int, pr *problem) {
 	e := s.results[i].Entry
 	pr.what = "PTX too new for"
 	pr.found = fmt.Sprintf("PTX ISA %s for %s and no machine code that runs", e.ISA, e.Target)
-	pr.needs = fmt.Sprintf("PTX ISA %s or older, or sm_%d%d machine code", t.Driver.Branch.PTX, t.GPU.CC.Major, t.GPU.CC.Minor)
-	isa, err := cuda.ParseVersion(e.ISA)
-	if err != nil {
-		return
+	newest := t.Driver.Branch.PTX
+	update := ""
+	if isa, err := cuda.ParseVersion(e.ISA); err == nil {
+		if floor, ok := p.know.PTXDriver(isa); ok {
+			update = fmt.Sprintf("update the driver to R%d or newer, or ", floor.Branch)
+			if !floor.Firm() {
+				pr.level = lower(pr.level, LevelWarning)
+			}
+		}
 	}
-	floor, ok := p.know.PTXDriver(isa)
-	pr.hint = fmt.Sprintf("add machine code: %s", p.buildFor(t.GPU.CC))
-	if ok {
-		pr.hint = fmt.Sprintf("update the driver to R%d or newer, or add machine code: %s", floor.Branch, p.buildFor(t.GPU.CC))
-	}
-	if ok && !floor.Firm() {
-		pr.level = lower(pr.level, LevelWarning)
+	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+		return fmt.Sprintf("PTX ISA %s or older, or machine code for the GPU", newest), update + "add machine code: " + p.buildFor(gpus)
 	}
 }

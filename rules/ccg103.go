@@ -24,7 +24,7 @@ var fatbinCompress = &Rule{
 func describeCodec(p *pass, s *subject, i int, pr *problem) {
 	e := s.results[i].Entry
 	pr.what = "code cannot be decompressed for"
-	pr.found = fmt.Sprintf("%s code for %s", e.Codec, e.Target)
+	pr.found = e.Codec + " code"
 	pr.hint = "build with --compress-mode=speed or none, or update the driver"
 	floor, ok := p.know.CodecFloor(e.Codec)
 	if !ok {

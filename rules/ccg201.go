@@ -19,8 +19,6 @@ var archMissing = &Rule{
 	run: func(p *pass) []problem { return p.uncovered(coverage.ReasonMissing, describeMissing) },
 }
 
-func describeMissing(p *pass, s *subject, i int, pr *problem) {
-	gpu := p.targets[i].GPU
-	pr.what, pr.found, pr.needs = "no code for", s.found(), needsCode(gpu.CC, gpu.Tegra)
-	pr.hint = p.codeHint(s, gpu.CC)
+func describeMissing(_ *pass, s *subject, _ int, pr *problem) {
+	pr.what, pr.found, pr.words = "no code for", s.found(), codeWords
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
@@ -21,10 +22,10 @@ var archSpecific = &Rule{
 	run: func(p *pass) []problem { return p.uncovered(coverage.ReasonSuffix, describeSuffix) },
 }
 
-func describeSuffix(p *pass, s *subject, i int, pr *problem) {
-	gpu := p.targets[i].GPU
-	e := s.results[i].Entry
-	pr.what, pr.needs = "code tied to another GPU than", needsCode(gpu.CC, gpu.Tegra)
-	pr.found = fmt.Sprintf("%s, which runs only there, among %s", e.Target, s.found())
-	pr.hint = "take a release that supports the GPU, or build for it as well: " + p.buildFor(gpu.CC)
+func describeSuffix(_ *pass, s *subject, i int, pr *problem) {
+	pr.what = "code tied to another GPU than"
+	pr.found = fmt.Sprintf("%s, which runs only there, among %s", s.results[i].Entry.Target, s.found())
+	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+		return needsCode(gpus), "take a release that supports the GPU, or build for it as well: " + p.buildFor(gpus)
+	}
 }

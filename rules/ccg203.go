@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
@@ -18,15 +19,17 @@ var archTegra = &Rule{
 }
 
 func describeTegra(p *pass, s *subject, i int, pr *problem) {
-	gpu := p.targets[i].GPU
 	side := "desktop"
-	if !gpu.Tegra {
+	if !p.targets[i].GPU.Tegra {
 		side = "Tegra"
 	}
 	pr.what = "only " + side + " code for"
-	pr.found, pr.needs = fmt.Sprintf("%s among %s", s.results[i].Entry.Target, s.found()), needsCode(gpu.CC, true)
-	pr.hint = "add " + p.buildFor(gpu.CC)
-	if gpu.Tegra {
-		pr.hint += "; if your boards run desktop code, set [tegra] relax in the fleet file"
+	pr.found = fmt.Sprintf("%s among %s", s.results[i].Entry.Target, s.found())
+	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+		hint = "add " + p.buildFor(gpus)
+		if gpus[0].Tegra {
+			hint += "; if your boards run desktop code, set [tegra] relax in the fleet file"
+		}
+		return needsCode(gpus), hint
 	}
 }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -58,11 +59,15 @@ func (p *pass) holes(s *subject, u *coverage.Unit, total int) []problem {
 		out = append(out, problem{
 			subject: s, target: i, level: level, kind: KindFail,
 			what:  fmt.Sprintf("%d of %d containers have no code for", u.Count, total),
-			found: "containers with " + targetList(u.Targets), needs: "the target in each container whose kernels run there",
-			hint: "if these kernels are meant for other GPUs, nothing; else build them with " + p.buildFor(t.GPU.CC),
+			found: "containers with " + targetList(u.Targets), words: holeWords,
 		})
 	}
 	return out
+}
+
+func holeWords(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+	return "code for these GPUs in each container whose kernels run there",
+		"if these kernels are meant for other GPUs, nothing; else build them with " + p.buildFor(gpus)
 }
 
 // between reports whether a compute capability lies between plain targets: such a unit

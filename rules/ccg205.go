@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -30,18 +31,21 @@ func runPTXOnly(p *pass) []problem {
 				continue
 			}
 			level := LevelNote
-			if arch, err := cuda.ParseArch(r.Entry.Target); err == nil && s.role != RoleDispatch && majorsBetween(arch.CC, t.GPU.CC) >= 2 {
+			if arch, err := cuda.ParseArch(r.Entry.Target); err == nil && (s.role == RolePrimary || s.role == RoleVariant) && majorsBetween(arch.CC, t.GPU.CC) >= 2 {
 				level = p.level(s, i, LevelWarning)
 			}
 			out = append(out, problem{
 				subject: s, target: i, level: level, kind: KindFail, what: "compiled at start for",
 				found: fmt.Sprintf("PTX for %s (ISA %s) as the nearest code", r.Entry.Target, r.Entry.ISA),
-				needs: fmt.Sprintf("sm_%d%d machine code to start at once", t.GPU.CC.Major, t.GPU.CC.Minor),
-				hint:  "add " + p.buildFor(t.GPU.CC),
+				words: startWords,
 			})
 		}
 	}
 	return out
+}
+
+func startWords(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+	return "machine code to start at once", "add " + p.buildFor(gpus)
 }
 
 // majorsBetween counts architecture majors from a to b; there is no major 11

@@ -2,8 +2,12 @@ package rules
 
 import "fmt"
 
+// UnreadableID is the id of the rule about what could not be read, which has an exit
+// code of its own.
+const UnreadableID = "CCG901"
+
 var unreadable = &Rule{
-	ID: "CCG901", Slug: "unreadable", Level: LevelError,
+	ID: UnreadableID, Slug: "unreadable", Level: LevelError,
 	Title:  "A part of the image could not be read",
 	Wrong:  "A file that holds or may hold device code is damaged, cut off or beyond a limit.",
 	Why:    "What was not read cannot be called fine. The file would fail to load in the same way, or it is written in a form that this version does not know.",

@@ -14,7 +14,7 @@ func Check(tool Tool, img *facts.Image, k *matrix.Knowledge, fleet *matrix.Fleet
 	r := &Report{
 		Schema: Schema, Tool: tool, Fleet: Fleet{File: fleet.File, Reference: fleet.Reference},
 		Image:    Image{Reference: img.Reference, Source: img.Source, Digest: img.Digest, Platforms: []Platform{}, NotRead: img.NotRead},
-		Findings: []Finding{}, Objects: []Object{}, Unread: []Unread{}, Targets: []TargetResult{},
+		Findings: []Finding{}, Objects: []Object{}, Unread: []Unread{}, Skipped: []Unread{}, Targets: []TargetResult{},
 	}
 	for i := range img.Platforms {
 		r.platform(newPass(img, &img.Platforms[i], k, fleet), fleet)
@@ -30,6 +30,9 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	})
 	for _, u := range p.platform.Unread {
 		r.Unread = append(r.Unread, Unread{Platform: p.platform.Name, Location: p.location(u.Path, u.Layer), Reason: u.Reason})
+	}
+	for _, u := range p.platform.Skipped {
+		r.Skipped = append(r.Skipped, Unread{Platform: p.platform.Name, Location: p.location(u.Path, u.Layer), Reason: u.Reason})
 	}
 	var findings []Finding
 	for _, rule := range All() {
@@ -57,19 +60,24 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 // applyLevel sets the level that the user chose; false drops the finding. A finding
 // that is milder than its rule stays milder.
 func applyLevel(f *Finding, rule *Rule, levels map[string]string) bool {
+	set, ok := levelOf(rule, levels)
+	switch {
+	case !ok:
+	case f.Level == rule.Level:
+		f.Level = set
+	default:
+		f.Level = lower(f.Level, set)
+	}
+	return f.Level != LevelOff
+}
+
+// levelOf returns the level that the user gave a rule, by id or by slug.
+func levelOf(rule *Rule, levels map[string]string) (Level, bool) {
 	set, ok := levels[rule.ID]
 	if !ok {
 		set, ok = levels[rule.Slug]
 	}
-	if !ok {
-		return true
-	}
-	if f.Level == rule.Level {
-		f.Level = Level(set)
-	} else {
-		f.Level = lower(f.Level, Level(set))
-	}
-	return f.Level != LevelOff
+	return Level(set), ok
 }
 
 // verdictOf judges one target. An open question is no pass even where its level is low

@@ -26,10 +26,15 @@ type pass struct {
 	judge    *coverage.Judge
 	targets  []target
 	subjects []*subject
+	// floorLowered is set where the user lowered the level of driver-floor, so that it
+	// does not stand for other findings.
+	floorLowered bool
 }
 
 func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *matrix.Fleet) *pass {
 	ps := &pass{platform: p, source: img.Source, know: k, judge: coverage.NewJudge(k)}
+	level, set := levelOf(driverFloor, fleet.Levels)
+	ps.floorLowered = set && level != driverFloor.Level
 	for _, t := range fleet.Targets {
 		if len(t.Platforms) > 0 && p.Name != "" && !slices.Contains(t.Platforms, p.Name) {
 			continue
@@ -73,7 +78,7 @@ func (p *pass) judgeAll() {
 		s.results = make([]coverage.Result, len(p.targets))
 		s.spare = make([]bool, len(p.targets))
 		for i, t := range p.targets {
-			if s.role == RoleDispatch {
+			if s.library.Dispatch {
 				s.results[i] = p.judge.Union(&s.code, t.Target)
 			} else {
 				s.results[i] = p.judge.File(&s.code, t.Target)
@@ -156,7 +161,7 @@ func (p *pass) level(s *subject, i int, base Level) Level {
 		return LevelNote
 	case s.role == RoleData && s.file.Kind != facts.KindELF:
 		return LevelNote
-	case s.role == RoleData:
+	case s.role == RoleData, s.role == RoleOnDemand:
 		return lower(base, LevelWarning)
 	}
 	return base

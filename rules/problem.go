@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/ccgate/ccgate/matrix"
 )
 
 // problem is what a rule says about one file on one target. Problems that say the same
@@ -20,6 +22,9 @@ type problem struct {
 	found   string
 	needs   string
 	hint    string
+	// words gives needs and hint where they depend on the GPUs of all merged
+	// problems; it replaces the fields.
+	words func(p *pass, s *subject, gpus []matrix.GPU) (needs, hint string)
 }
 
 // says is what two problems must agree in to be one finding.
@@ -84,8 +89,24 @@ func (p *pass) finding(r *Rule, c claim) Finding {
 		f.Targets = append(f.Targets, p.targets[i].String())
 	}
 	f.Target = f.Targets[0]
-	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, c.needs)
+	needs := c.needs
+	if c.words != nil {
+		needs, f.Hint = c.words(p, c.subjects[0], p.gpus(c.targets))
+	}
+	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, needs)
 	return f
+}
+
+// gpus returns the distinct GPUs of targets.
+func (p *pass) gpus(targets []int) []matrix.GPU {
+	var out []matrix.GPU
+	for _, i := range targets {
+		g := p.targets[i].GPU
+		if !slices.ContainsFunc(out, func(o matrix.GPU) bool { return o.Name == g.Name }) {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // subjectNames names the first files and counts the rest.

@@ -34,6 +34,8 @@ type Report struct {
 	Objects []Object `json:"objects"`
 	// Unread is what should have been read and could not be.
 	Unread []Unread `json:"unread"`
+	// Skipped is what was not looked into on purpose, such as package archives.
+	Skipped []Unread `json:"skipped"`
 }
 
 // Tool names the program that made the report.

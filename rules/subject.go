@@ -22,8 +22,10 @@ const (
 	RolePrimary  Role = "primary"  // its code must run
 	RoleDispatch Role = "dispatch" // a library that chooses among its kernels by GPU
 	RoleOptional Role = "optional" // its failures are notes
-	RoleVariant  Role = "variant"  // one of several builds, of which the program picks one
-	RoleData     Role = "data"     // code in data: the program decides when to load it
+	// RoleOnDemand is a library for one feature, without which the rest works.
+	RoleOnDemand Role = "on-demand"
+	RoleVariant  Role = "variant" // one of several builds, of which the program picks one
+	RoleData     Role = "data"    // code in data: the program decides when to load it
 )
 
 // subject is a file that is judged.
@@ -65,10 +67,7 @@ func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source 
 		name = f.ELF.Soname
 	}
 	if lib, ok := k.Library(name); ok {
-		s.library = lib
-		if lib.Dispatch {
-			s.role = RoleDispatch
-		}
+		s.library, s.role = lib, libraryRole(lib)
 	}
 	switch {
 	case matchAny(fleet.Files.Required, f.Path):
@@ -84,6 +83,18 @@ func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source 
 		s.variant, s.member = variantOf(f.Path)
 	}
 	return s
+}
+
+func libraryRole(lib matrix.Library) Role {
+	switch {
+	case lib.Use == matrix.UsePerGPU:
+		return RoleOptional
+	case lib.Use == matrix.UseOnDemand:
+		return RoleOnDemand
+	case lib.Dispatch:
+		return RoleDispatch
+	}
+	return RolePrimary
 }
 
 // needOf finds the CUDA release that a file was built for.

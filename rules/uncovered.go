@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -18,13 +21,13 @@ func (p *pass) uncovered(reason coverage.Reason, words describe) []problem {
 	for _, s := range p.subjects {
 		for i := range p.targets {
 			r := s.results[i]
-			if r.Outcome != coverage.None || r.Reason != reason {
+			if r.Outcome != coverage.None || r.Reason != reason || p.blamesRuntime(s, i, reason) {
 				continue
 			}
 			pr := problem{subject: s, target: i, level: p.level(s, i, LevelError), kind: KindFail}
 			words(p, s, i, &pr)
 			if s.spare[i] {
-				pr.hint = "nothing to do: another variant of this file serves these targets"
+				pr.words, pr.needs, pr.hint = nil, "nothing here", "nothing to do: another variant of this file serves these targets"
 			}
 			out = append(out, pr)
 		}
@@ -32,42 +35,103 @@ func (p *pass) uncovered(reason coverage.Reason, words describe) []problem {
 	return out
 }
 
-// needsCode says what code a GPU of the given compute capability can run.
-func needsCode(cc cuda.ComputeCapability, tegra bool) string {
-	n := fmt.Sprintf("%d%d", cc.Major, cc.Minor)
-	if tegra || cc.Minor == 0 {
-		return fmt.Sprintf("sm_%s machine code, or PTX for compute_%s or lower", n, n)
+// blamesRuntime reports whether the driver is too old for the runtime of the file in the
+// first place: that its codec or PTX is too new as well is no news then.
+func (p *pass) blamesRuntime(s *subject, i int, reason coverage.Reason) bool {
+	if p.floorLowered || reason != coverage.ReasonCodec && reason != coverage.ReasonPTX {
+		return false
 	}
-	return fmt.Sprintf("sm_%s machine code, that of a lower %d.x, or PTX for compute_%s or lower", n, cc.Major, n)
+	_, tooOld := p.floor(s, p.targets[i].Driver)
+	return tooOld
 }
 
-// buildFor says how to compile for a compute capability and which toolkits can.
-func (p *pass) buildFor(cc cuda.ComputeCapability) string {
-	n := fmt.Sprintf("%d%d", cc.Major, cc.Minor)
-	text := fmt.Sprintf("-gencode arch=compute_%s,code=sm_%s (TORCH_CUDA_ARCH_LIST %s, CMAKE_CUDA_ARCHITECTURES %s)", n, n, cc, n)
-	c, ok := p.know.Capability(cc)
-	switch {
-	case !ok:
-		return text
-	case !c.LastCUDA.IsZero():
-		return fmt.Sprintf("%s, with CUDA %s to %s", text, c.FirstCUDA, c.LastCUDA)
+// codeWords says what code the GPUs can run and how to get it.
+func codeWords(p *pass, s *subject, gpus []matrix.GPU) (needs, hint string) {
+	return needsCode(gpus), p.codeHint(s, gpus)
+}
+
+// needsCode says what code would run on every one of the GPUs.
+func needsCode(gpus []matrix.GPU) string {
+	var sms []string
+	lowest, plain := gpus[0].CC, true
+	for _, g := range gpus {
+		if sm := fmt.Sprintf("sm_%d%d", g.CC.Major, g.CC.Minor); !slices.Contains(sms, sm) {
+			sms = append(sms, sm)
+		}
+		if g.CC.Compare(lowest) < 0 {
+			lowest = g.CC
+		}
+		plain = plain && !g.Tegra
 	}
-	return fmt.Sprintf("%s, with CUDA %s or newer", text, c.FirstCUDA)
+	slices.SortFunc(sms, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	text := strings.Join(sms, " ") + " machine code"
+	if plain {
+		text += " (a lower minor of the same major will do)"
+	}
+	return fmt.Sprintf("%s, or PTX for compute_%d%d or lower", text, lowest.Major, lowest.Minor)
+}
+
+// buildFor says how to compile for the GPUs, and which toolkits can. Code for the lowest
+// minor of a major serves the others.
+func (p *pass) buildFor(gpus []matrix.GPU) string {
+	var ccs []cuda.ComputeCapability
+	for _, g := range gpus {
+		i := slices.IndexFunc(ccs, func(c cuda.ComputeCapability) bool { return c == g.CC || c.Major == g.CC.Major && !g.Tegra })
+		switch {
+		case i < 0:
+			ccs = append(ccs, g.CC)
+		case g.CC.Compare(ccs[i]) < 0:
+			ccs[i] = g.CC
+		}
+	}
+	slices.SortFunc(ccs, cuda.ComputeCapability.Compare)
+	var flags, torch, cmake []string
+	var first, last cuda.Version
+	for _, cc := range ccs {
+		n := fmt.Sprintf("%d%d", cc.Major, cc.Minor)
+		flags = append(flags, fmt.Sprintf("-gencode arch=compute_%s,code=sm_%s", n, n))
+		torch, cmake = append(torch, cc.String()), append(cmake, n)
+		if c, ok := p.know.Capability(cc); ok {
+			if c.FirstCUDA.Compare(first) > 0 {
+				first = c.FirstCUDA
+			}
+			if !c.LastCUDA.IsZero() && (last.IsZero() || c.LastCUDA.Compare(last) < 0) {
+				last = c.LastCUDA
+			}
+		}
+	}
+	text := fmt.Sprintf("%s (TORCH_CUDA_ARCH_LIST=\"%s\", CMAKE_CUDA_ARCHITECTURES=\"%s\")",
+		strings.Join(flags, " "), strings.Join(torch, ";"), strings.Join(cmake, ";"))
+	switch {
+	case first.IsZero():
+		return text
+	case last.IsZero():
+		return fmt.Sprintf("%s, with CUDA %s or newer", text, first)
+	case last.Compare(first) < 0:
+		return text + ", in two builds: no CUDA release has them all"
+	}
+	return fmt.Sprintf("%s, with CUDA %s to %s", text, first, last)
 }
 
 // codeHint says what to do about missing code.
-func (p *pass) codeHint(s *subject, cc cuda.ComputeCapability) string {
+func (p *pass) codeHint(s *subject, gpus []matrix.GPU) string {
+	cc := gpus[0].CC
+	for _, g := range gpus {
+		if g.CC.Compare(cc) < 0 {
+			cc = g.CC
+		}
+	}
 	c, ok := p.know.Capability(cc)
 	tooOld := ok && !c.LastCUDA.IsZero() && s.need.version.Compare(c.LastCUDA) > 0
 	switch {
-	case s.role == RoleDispatch && tooOld:
+	case tooOld && s.library.Name != "":
 		return fmt.Sprintf("take a release of %s built for CUDA %s or older", s.library.Name, c.LastCUDA)
-	case s.role == RoleDispatch && ok:
-		return fmt.Sprintf("take a release of %s with code for %s, built with CUDA %s or newer", s.library.Name, cc, c.FirstCUDA)
 	case tooOld:
 		return fmt.Sprintf("take a build for CUDA %s or older: CUDA %d no longer compiles for %s", c.LastCUDA, s.need.version.Major, cc)
+	case s.library.Dispatch && ok:
+		return fmt.Sprintf("take a release of %s with code for these GPUs, built with CUDA %s or newer", s.library.Name, c.FirstCUDA)
 	}
-	return fmt.Sprintf("take a build of the package that has it, or rebuild with %s; the driver and the CUDA of the host add no code to the image", p.buildFor(cc))
+	return fmt.Sprintf("take a build of the package that has it, or rebuild with %s; the driver and the CUDA of the host add no code to the image", p.buildFor(gpus))
 }
 
 // targetList joins targets that may be many.

@@ -146,15 +146,16 @@ type File struct {
 	// Options is the ptxas command line, where it was recorded (ABI 8). It
 	// names the target with its suffix.
 	Options string
+
+	size int64
 }
 
 const (
 	sectionHeaderSize = 64
 	progHeaderSize    = 56
-	maxSections       = 1 << 16
+	maxSections       = 1 << 20
 	maxNames          = 64 << 20
 	maxNote           = 64 << 10
-	shtNobits         = 8
 )
 
 // OptionsTarget returns the target that the compiler options name, such as
@@ -172,12 +173,6 @@ func (f *File) OptionsTarget() string {
 	return ""
 }
 
-type section struct {
-	name         string
-	typ          uint32
-	offset, size int64
-}
-
 // NewFile reads a cubin of the given size. It returns [ErrNotCubin] for other
 // formats and a [*FormatError] for damage.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
@@ -192,7 +187,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Header: h, Empty: true}
+	f := &File{Header: h, Empty: true, size: size}
 	sections, err := readSections(r, size, h)
 	if err != nil {
 		return nil, err
@@ -217,64 +212,10 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 
 // isContent reports whether a section holds code or data of the program.
 func isContent(name string) bool {
-	for _, prefix := range []string{".text.", ".nv.constant", ".nv.global"} {
+	for _, prefix := range []string{".text.", ".nv.constant", ".nv.global", ".nv.capmerc.text"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}
 	}
 	return false
-}
-
-func readSections(r io.ReaderAt, size int64, h Header) ([]section, error) {
-	if h.shnum == 0 {
-		return nil, nil
-	}
-	table, err := readRange(r, size, int64(h.shoff), int64(h.shnum)*sectionHeaderSize, maxSections*sectionHeaderSize, "section headers")
-	if err != nil {
-		return nil, err
-	}
-	le := binary.LittleEndian
-	sections := make([]section, h.shnum)
-	for i := range sections {
-		b := table[i*sectionHeaderSize:]
-		s := section{typ: le.Uint32(b[4:])}
-		off, n := le.Uint64(b[24:]), le.Uint64(b[32:])
-		if s.typ != shtNobits && (off > uint64(size) || n > uint64(size)-off) {
-			return nil, &FormatError{int64(h.shoff + i*sectionHeaderSize), "section runs past the end of the file: size", n}
-		}
-		s.offset, s.size = int64(off), int64(n)
-		sections[i] = s
-	}
-	if h.shstrndx >= h.shnum {
-		return nil, &FormatError{62, "section name index out of range:", h.shstrndx}
-	}
-	str := sections[h.shstrndx]
-	names, err := readRange(r, size, str.offset, str.size, maxNames, "section names")
-	if err != nil {
-		return nil, err
-	}
-	for i := range sections {
-		o := le.Uint32(table[i*sectionHeaderSize:])
-		if uint64(o) >= uint64(len(names)) {
-			return nil, &FormatError{int64(h.shoff + i*sectionHeaderSize), "section name offset out of range:", o}
-		}
-		name, _, _ := bytes.Cut(names[o:], []byte{0})
-		sections[i].name = string(name)
-	}
-	return sections, nil
-}
-
-// readRange reads r[off:off+n] after checking it against the file and limit.
-func readRange(r io.ReaderAt, size, off, n, limit int64, what string) ([]byte, error) {
-	if off < 0 || n < 0 || off > size || n > size-off {
-		return nil, &FormatError{off, what + " run past the end of the file: size", n}
-	}
-	if n > limit {
-		return nil, &FormatError{off, what + " too large: size", n}
-	}
-	b := make([]byte, n)
-	if _, err := r.ReadAt(b, off); err != nil && n > 0 && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading cubin %s: %w", what, err)
-	}
-	return b, nil
 }

@@ -29,7 +29,7 @@ func note(b []byte) []byte {
 // An unknown version is ignored: the note only adds to what the header says.
 func (f *File) readToolInfo(r io.ReaderAt, s section) error {
 	const fixed = 24
-	b, err := readRange(r, s.offset+s.size, s.offset, s.size, maxNote, "tool note")
+	b, err := readRange(r, f.size, s.offset, s.size, maxNote, "tool note")
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (f *File) readToolInfo(r io.ReaderAt, s section) error {
 // readCUDAInfo reads .note.nv.cuinfo: u16 version, u16 virtual SM, u32 CUDA
 // release times 10.
 func (f *File) readCUDAInfo(r io.ReaderAt, s section) error {
-	b, err := readRange(r, s.offset+s.size, s.offset, s.size, maxNote, "CUDA note")
+	b, err := readRange(r, f.size, s.offset, s.size, maxNote, "CUDA note")
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (f *File) readCUDAInfo(r io.ReaderAt, s section) error {
 // format 4 a u16 length and as many bytes.
 func (f *File) readCompat(r io.ReaderAt, s section) error {
 	const acceleratorTarget = 9
-	b, err := readRange(r, s.offset+s.size, s.offset, s.size, maxNote, "compatibility attributes")
+	b, err := readRange(r, f.size, s.offset, s.size, maxNote, "compatibility attributes")
 	if err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ const (
 	SourceImage  Source = "image"  // layers with a configuration
 	SourceRootfs Source = "rootfs" // an unpacked root file system
 	SourceFile   Source = "file"   // one file, without a file system around it
+	SourceWheel  Source = "wheel"  // the members of a Python wheel
 )
 
 // Platform is one platform of an image.

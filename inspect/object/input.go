@@ -134,6 +134,9 @@ type keeper struct {
 	kept      int64
 	ready     func()
 	began     bool
+	// block is what the current Read passed; set while ready runs, so that a
+	// table that follows in the same block as the one that leads to it is not lost.
+	block []byte
 }
 
 func (k *keeper) Read(p []byte) (int, error) {
@@ -152,8 +155,9 @@ func (k *keeper) Read(p []byte) (int, error) {
 		}
 	}
 	if (done || !k.began) && n > 0 {
-		k.began = true
+		k.began, k.block = true, p[:n]
 		k.ready()
+		k.block = nil
 	}
 	return n, err
 }
@@ -162,31 +166,52 @@ func (k *keeper) Read(p []byte) (int, error) {
 // that it will be.
 func (k *keeper) ReadAt(p []byte, off int64) (int, error) {
 	end := off + int64(len(p))
-	if end <= int64(len(k.head)) {
-		return copy(p, k.head[off:]), nil
-	}
-	for _, s := range k.spans {
-		if off >= s.off && end <= s.off+int64(len(s.data)) {
-			return copy(p, s.data[off-s.off:]), nil
-		}
-	}
 	if end > k.size {
 		return 0, io.ErrUnexpectedEOF
 	}
+	if k.copy(p, off) {
+		return len(p), nil
+	}
 	k.want(off, end)
+	if k.copy(p, off) {
+		return len(p), nil
+	}
 	return 0, &hostelf.MissingError{Offset: off, Size: int64(len(p))}
 }
 
+// copy fills p from what was kept.
+func (k *keeper) copy(p []byte, off int64) bool {
+	end := off + int64(len(p))
+	if end <= int64(len(k.head)) {
+		copy(p, k.head[off:])
+		return true
+	}
+	for _, s := range k.spans {
+		if off >= s.off && end <= s.off+int64(len(s.data)) {
+			copy(p, s.data[off-s.off:])
+			return true
+		}
+	}
+	return false
+}
+
+// want arranges that a range is kept: what of it lies in the current block
+// at once, the rest as it passes.
 func (k *keeper) want(off, end int64) {
-	if off < k.pos || k.covered(off, end) {
+	start := k.pos - int64(len(k.block))
+	if off < start || k.covered(off, end) {
 		return
 	}
-	off, end = max(off-margin, k.pos), min(end+margin, k.size)
+	off, end = max(off-margin, start), min(end+margin, k.size)
 	if k.kept+(end-off) > maxKept {
 		return
 	}
 	k.kept += end - off
-	k.spans = append(k.spans, &span{off: off, end: end})
+	s := &span{off: off, end: end}
+	if off < k.pos {
+		s.data = append(s.data, k.block[off-start:min(end, k.pos)-start]...)
+	}
+	k.spans = append(k.spans, s)
 }
 
 // covered reports whether the range will be in the head or in a span.

@@ -28,6 +28,8 @@ type Unit struct {
 // Code is the device code of a file, arranged for judging.
 type Code struct {
 	Units []Unit
+	// unlinked are the inputs of the device linker, where linked code is there too.
+	unlinked []facts.Container
 	// Entries are all that count, for a library that dispatches by GPU.
 	Entries []facts.Entry
 	// LooseOnly marks a file whose only code lies outside fatbins.
@@ -50,10 +52,10 @@ func Arrange(code *facts.Code) Code {
 	}
 	containers := linked
 	if len(containers) == 0 {
-		containers = unlinked
+		containers, unlinked = unlinked, nil
 	}
-	a := Code{Units: units(containers)}
-	for _, c := range containers {
+	a := Code{Units: units(containers), unlinked: unlinked}
+	for _, c := range slices.Concat(containers, unlinked) {
 		a.Entries = append(a.Entries, counting(c.Entries)...)
 	}
 	if len(a.Entries) == 0 {
@@ -133,18 +135,41 @@ func variant(entries []facts.Entry) string {
 	return strings.Join(slices.Compact(parts), " ")
 }
 
-// markDominant marks the most common set of targets and its supersets.
+// markDominant marks the most common set of targets and its supersets. Kernels
+// that are specialised for one GPU may be more numerous than the rest of the file, so
+// sets with one compute capability are not asked while there are others.
 func markDominant(units []Unit) {
 	if len(units) == 0 {
 		return
 	}
-	modal := slices.MaxFunc(units, func(a, b Unit) int {
+	candidates := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return !severalGPUs(u.Targets) })
+	if len(candidates) == 0 {
+		candidates = units
+	}
+	modal := slices.MaxFunc(candidates, func(a, b Unit) int {
 		return cmp.Or(cmp.Compare(a.Count, b.Count), cmp.Compare(len(a.Targets), len(b.Targets)),
 			strings.Compare(strings.Join(a.Targets, " "), strings.Join(b.Targets, " ")))
 	})
 	for i := range units {
 		units[i].Dominant = covers(units[i].Targets, modal.Targets)
 	}
+}
+
+// severalGPUs reports whether targets name more than one compute capability.
+func severalGPUs(targets []string) bool {
+	var first cuda.ComputeCapability
+	for i, t := range targets {
+		a, err := cuda.ParseArch(t)
+		if err != nil {
+			continue
+		}
+		if i == 0 {
+			first = a.CC
+		} else if a.CC != first {
+			return true
+		}
+	}
+	return false
 }
 
 func covers(have, want []string) bool {
@@ -166,8 +191,34 @@ func (j *Judge) Unit(u *Unit, t Target) Result {
 // its dominant units.
 func (j *Judge) File(code *Code, t Target) Result {
 	if code.LooseOnly {
-		return j.Union(code, t)
+		return j.Container(code.Entries, t)
 	}
+	r := j.dominant(code, t)
+	if r.Outcome == None {
+		if linked, ok := j.linkAtLoad(code, t); ok {
+			return linked
+		}
+	}
+	return r
+}
+
+// linkAtLoad judges code for which no linked machine code fits. The driver then
+// compiles the PTX of each input of the device linker and links the result; one input
+// without PTX that fits makes it fail (nvcc manual, "JIT linking").
+func (j *Judge) linkAtLoad(code *Code, t Target) (Result, bool) {
+	if len(code.unlinked) == 0 {
+		return Result{}, false
+	}
+	var r Result
+	for _, c := range code.unlinked {
+		if r = j.Container(c.Entries, t); r.Outcome != JIT {
+			return Result{}, false
+		}
+	}
+	return r, true
+}
+
+func (j *Judge) dominant(code *Code, t Target) Result {
 	worst := Result{Outcome: Absent}
 	for i := range code.Units {
 		if !code.Units[i].Dominant {
@@ -180,5 +231,24 @@ func (j *Judge) File(code *Code, t Target) Result {
 	return worst
 }
 
-// Union judges a file that chooses among its kernels by GPU: one that runs is enough.
-func (j *Judge) Union(code *Code, t Target) Result { return j.Container(code.Entries, t) }
+// Union judges a file that chooses among its kernels by GPU: one container that
+// covers the GPU is enough, and of several the best counts.
+func (j *Judge) Union(code *Code, t Target) Result {
+	if code.LooseOnly {
+		return j.Container(code.Entries, t)
+	}
+	best := Result{Outcome: Absent}
+	for i := range code.Units {
+		for _, c := range code.Units[i].variants {
+			if r := j.Container(c.Entries, t); r.Outcome != Absent && (best.Outcome == Absent || r.Outcome < best.Outcome) {
+				best = r
+			}
+		}
+	}
+	if best.Outcome == None {
+		if linked, ok := j.linkAtLoad(code, t); ok {
+			return linked
+		}
+	}
+	return best
+}
