@@ -43,7 +43,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	_, err := toml.DecodeFile("testdata/knowledge/refused.toml", &refused)
 	require.NoError(t, err)
-	require.Len(t, refused.Case, 78)
+	require.Len(t, refused.Case, 79)
 	for _, c := range refused.Case {
 		t.Run(c.Name, func(t *testing.T) {
 			files := sources(t)
