@@ -1,0 +1,211 @@
+package inspect
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+)
+
+// maxMembers is the number of members of an archive that are indexed.
+const maxMembers = 1 << 17
+
+// maxMemberLinks is the number of links between members that are followed.
+const maxMemberLinks = 8
+
+// member is where the content of one member of an archive lies in its file.
+type member struct {
+	offset, size int64
+	link         string // of a symbolic or hard link, cleaned
+	reason       string // why the content cannot be read, or empty
+}
+
+// archive is a tar file as files. It is scanned once for the positions of its
+// members, which are then read in place.
+type archive struct {
+	file    *os.File
+	members map[string]member
+}
+
+func openArchive(ctx context.Context, ref Reference, opt Options) (*Source, error) {
+	a, err := scanArchive(ref.Path)
+	var compressed *compressedArchiveError
+	if errors.As(err, &compressed) {
+		return nil, badReference(ref.Text, "is compressed ("+compressed.with+"), and members of a compressed archive cannot be addressed", "decompress it first")
+	}
+	if err != nil {
+		return nil, &ReadError{Reference: ref.Text, Step: "indexing the archive", Err: err}
+	}
+	_, hasIndex := a.members[layoutIndex]
+	_, hasManifest := a.members[dockerManifest]
+	switch {
+	case hasIndex:
+		return resolveLayout(ctx, ref, a, opt)
+	case hasManifest && ref.Kind == KindDockerArchive:
+		return resolveDocker(ctx, ref, a, opt)
+	}
+	a.Close()
+	if hasManifest {
+		return nil, badReference(ref.Text, "is the output of docker save without an OCI layout", "write docker-archive:"+ref.Path)
+	}
+	return nil, badReference(ref.Text, "is neither the output of docker save nor an OCI layout", "a root file system is written dir:PATH after unpacking it")
+}
+
+// compressedArchiveError says that an archive is compressed as a whole.
+type compressedArchiveError struct{ with string }
+
+func (e *compressedArchiveError) Error() string { return "is compressed with " + e.with }
+
+func scanArchive(name string) (*archive, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%q is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	a := &archive{file: f, members: make(map[string]member)}
+	if err := a.scan(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// scan notes the position of every member. archive/tar reads exactly up to
+// the content of a member, so the position of the file is where that starts.
+func (a *archive) scan() error {
+	if err := a.refuseCompressed(); err != nil {
+		return err
+	}
+	tr := tar.NewReader(a.file)
+	var end int64 // of the member before
+	for n := 0; ; n++ {
+		h, err := tr.Next()
+		if err == io.EOF {
+			return a.checkEnd(end)
+		}
+		if err != nil {
+			return fmt.Errorf("member %d: %w", n, err)
+		}
+		if n >= maxMembers {
+			return fmt.Errorf("has more than %d members", maxMembers)
+		}
+		offset, err := a.file.Seek(0, io.SeekCurrent)
+		if err != nil {
+			return err
+		}
+		end = memberEnd(h, offset)
+		name, err := cleanName(h.Name)
+		if err != nil {
+			continue // nothing refers to such a name
+		}
+		a.members[name] = newMember(h, name, offset)
+	}
+}
+
+// checkEnd refuses an archive that stops right after a member, without the
+// blocks that end a tar. It is cut off, and what it lost would otherwise pass
+// for content that was never there.
+func (a *archive) checkEnd(end int64) error {
+	at, err := a.file.Seek(0, io.SeekCurrent)
+	if err == nil && at == end {
+		err = fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// memberEnd is where a member ends, or a position that is none where its
+// stored size is not known.
+func memberEnd(h *tar.Header, offset int64) int64 {
+	if sparse(h) {
+		return -1
+	}
+	switch h.Typeflag {
+	case tar.TypeXGlobalHeader:
+		return -1
+	case tar.TypeLink, tar.TypeSymlink, tar.TypeChar, tar.TypeBlock, tar.TypeDir, tar.TypeFifo:
+		return offset
+	}
+	return offset + (h.Size+511)&^511
+}
+
+func newMember(h *tar.Header, name string, offset int64) member {
+	m := member{offset: offset, size: h.Size}
+	switch {
+	case h.Typeflag == tar.TypeSymlink:
+		m.link = path.Join(path.Dir(name), h.Linkname)
+	case h.Typeflag == tar.TypeLink:
+		m.link = path.Clean(h.Linkname)
+	case sparse(h):
+		m.reason = "is stored as a sparse file"
+	case h.Typeflag != tar.TypeReg:
+		m.reason = "is not a regular file"
+	}
+	return m
+}
+
+// sparse says whether the bytes of a member are not its content.
+func sparse(h *tar.Header) bool {
+	if h.Typeflag == tar.TypeGNUSparse {
+		return true
+	}
+	return h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != ""
+}
+
+func (a *archive) refuseCompressed() error {
+	head := make([]byte, 6)
+	n, err := a.file.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	for with, magic := range map[string][]byte{
+		"gzip": gzipMagic, "zstd": zstdMagic, "bzip2": []byte("BZh"), "xz": {0xfd, '7', 'z', 'X', 'Z', 0},
+	} {
+		if bytes.HasPrefix(head[:n], magic) {
+			return &compressedArchiveError{with}
+		}
+	}
+	return nil
+}
+
+// open implements files.
+func (a *archive) open(name string) (io.ReadCloser, error) {
+	m, err := a.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(io.NewSectionReader(a.file, m.offset, m.size)), nil
+}
+
+// find returns a member that has content. Links between members are followed:
+// older versions of docker save store a layer once and link it elsewhere.
+func (a *archive) find(name string) (member, error) {
+	at := name
+	for range maxMemberLinks {
+		m, ok := a.members[at]
+		switch {
+		case !ok:
+			return member{}, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+		case m.link != "":
+			at = m.link
+			continue
+		case m.reason != "":
+			return member{}, fmt.Errorf("%q %s", name, m.reason)
+		}
+		return m, nil
+	}
+	return member{}, fmt.Errorf("%q passes more than %d links", name, maxMemberLinks)
+}
+
+// Close implements io.Closer.
+func (a *archive) Close() error { return a.file.Close() }

@@ -1,0 +1,164 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+)
+
+// readRootfs reads an unpacked root file system. Whiteouts mean nothing here
+// and there are no layers.
+func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, error) {
+	if err := checkFilter(ref, opt.Platforms); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(ref.Path)
+	if err == nil && !info.IsDir() {
+		return nil, badReference(ref.Text, "is not a directory", "a single file is written file:PATH")
+	}
+	root, err := os.OpenRoot(ref.Path)
+	if err != nil {
+		return nil, &ReadError{Reference: ref.Text, Step: "opening the directory", Err: err}
+	}
+	defer root.Close()
+	w := &rootfsWalk{ctx: ctx, root: root, opt: opt, progress: newProgress(opt.Progress, nil)}
+	if err := fs.WalkDir(root.FS(), ".", w.visit); err != nil {
+		return nil, &ReadError{Reference: ref.Text, Step: "walking the directory", Err: err}
+	}
+	var m merge
+	m.apply(facts.NoLayer, &w.content)
+	platform := facts.Platform{Totals: facts.Totals{Bytes: w.bytes, Files: w.content.files, Objects: w.content.objects}}
+	m.collect(&platform)
+	if platform.Name, err = rootfsPlatform(ref, platform.Files, opt.Platforms); err != nil {
+		return nil, err
+	}
+	return &facts.Image{
+		Schema: facts.Schema, Reference: ref.Text, Source: facts.SourceRootfs,
+		Platforms: []facts.Platform{platform},
+	}, nil
+}
+
+// rootfsWalk is the state of a walk over a directory.
+type rootfsWalk struct {
+	ctx      context.Context
+	root     *os.Root
+	opt      Options
+	progress *progress
+	content  layerContent
+	bytes    int64
+}
+
+func (w *rootfsWalk) visit(name string, d fs.DirEntry, err error) error {
+	if ctxErr := w.ctx.Err(); ctxErr != nil {
+		return ctxErr
+	}
+	if err != nil {
+		if name == "." {
+			return err
+		}
+		w.add(name, place, &body{unread: []string{reasonOf(err)}})
+		return nil
+	}
+	switch {
+	case d.Type()&fs.ModeSymlink != 0:
+		target, err := w.root.Readlink(name)
+		if err != nil {
+			w.add(name, place, &body{unread: []string{reasonOf(err)}})
+			return nil
+		}
+		w.add(name, makeSymlink, &body{target: target})
+	case d.Type().IsRegular():
+		b, err := w.file(name)
+		if w.ctx.Err() != nil {
+			return w.ctx.Err()
+		}
+		if err != nil {
+			b = &body{unread: []string{reasonOf(err)}}
+		}
+		if b != nil {
+			w.add(name, place, b)
+		}
+	}
+	return nil
+}
+
+func (w *rootfsWalk) add(name string, a action, b *body) {
+	dir, base := splitName(name)
+	w.content.entries = append(w.content.entries, entry{dir: dir, base: base, action: a, body: b})
+}
+
+func (w *rootfsWalk) file(name string) (*body, error) {
+	f, err := openRegular(w.root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	w.content.files++
+	w.bytes += info.Size()
+	r := &fileReader{
+		r:     io.LimitReader(&watchedReader{ctx: w.ctx, r: f, seen: w.progress.add}, info.Size()),
+		ahead: func(int64) bool { return false },
+	}
+	b := scanFile(w.opt.Scan, name, info.Size(), r)
+	if r.err != nil {
+		return nil, r.err
+	}
+	if b != nil && b.file != nil {
+		w.content.objects++
+	}
+	return b, nil
+}
+
+// reasonOf leaves the name out of an error, because a fact carries it already.
+func reasonOf(err error) string {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Op + ": " + pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// rootfsPlatform names the platform of a directory: the one asked for, or the
+// one that most of its ELF files are for.
+func rootfsPlatform(ref Reference, files []facts.File, filter []string) (string, error) {
+	if len(filter) > 1 {
+		return "", badReference(ref.Text, "holds one platform", "ask for one")
+	}
+	if len(filter) == 1 {
+		return filter[0], nil
+	}
+	count := make(map[string]int)
+	for _, f := range files {
+		if f.ELF != nil {
+			count[f.ELF.Machine]++
+		}
+	}
+	best := ""
+	for _, machine := range slices.Sorted(maps.Keys(count)) {
+		if best == "" || count[machine] > count[best] {
+			best = machine
+		}
+	}
+	return platformName("linux", goArch(best), ""), nil
+}
+
+// goArch translates a machine as facts name it into the architecture of a
+// platform, which the OCI specification takes from Go.
+func goArch(machine string) string {
+	switch machine {
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	}
+	return machine
+}
