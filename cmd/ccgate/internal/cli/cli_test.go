@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	_ "github.com/ccgate/ccgate/cmd/ccgate/internal/golden" // takes -update with the other packages
+	"github.com/ccgate/ccgate/inspect"
+)
+
+func TestWidth(t *testing.T) {
+	for columns, want := range map[string]int{"": 100, "x": 100, "20": 80, "96": 96, "400": 120} {
+		p := &process{env: func(string) string { return columns }}
+		require.Equal(t, want, p.width(), columns)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	bar := &progress{w: &b}
+	bar.clear()
+	require.Empty(t, b.String(), "nothing to clear")
+	bar.update(1000, 4000)
+	bar.update(1001, 4000)
+	bar.update(5000, 0)
+	bar.clear()
+	require.Equal(t, "\r\x1b[Kreading 1.0 kB of 4.0 kB, 25%\r\x1b[Kreading 5.0 kB\r\x1b[K", b.String())
+}
+
+func TestIsTerminal(t *testing.T) {
+	f, err := os.Create(t.TempDir() + "/log")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	require.False(t, isTerminal(f))
+	require.False(t, isTerminal(io.Discard))
+}
+
+func TestExit(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		status int
+		says   string
+	}{
+		{nil, ExitOK, ""},
+		{exitStatus(ExitFindings), ExitFindings, ""},
+		{usagef("try this", "wrong %q", "x"), ExitUsage, "ccgate: wrong \"x\"\n  try this\n"},
+		{errors.Join(errors.New("one"), errors.New("two\x1b")), ExitUsage, "ccgate: one\nccgate: two\\x1b\n"},
+		{&inspect.ReadError{Reference: "a:b", Step: "reading", Err: errors.New("gone")}, ExitUnread, "ccgate: a:b: reading: gone\n"},
+		{&inspect.ReferenceError{Reference: "a b", Reason: "is none"}, ExitUsage, "ccgate: reference \"a b\": is none\n"},
+	} {
+		var b bytes.Buffer
+		p := &process{stderr: &b}
+		require.Equal(t, c.status, p.exit(c.err))
+		require.Equal(t, c.says, b.String())
+	}
+}
+
+// failing is a full disk.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no space") }
+
+func TestOutputFails(t *testing.T) {
+	var b bytes.Buffer
+	status := Main([]string{"rules"}, strings.NewReader(""), failing{}, &b, func(string) string { return "" })
+	require.Equal(t, ExitUsage, status)
+	require.Equal(t, "ccgate: writing the output: no space\n", b.String())
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ccgate/ccgate/inspect"
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/object"
+)
+
+// inputFlags say what to read.
+type inputFlags struct {
+	platforms []string
+	quiet     bool
+	// derived is set where the platforms follow from the fleet and were not asked for.
+	derived bool
+}
+
+func (f *inputFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "platforms to read, a `LIST`: linux/amd64,linux/arm64 (default all that the fleet may run)")
+	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
+}
+
+// readImage reads what a reference names.
+func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
+	ref, err := inspect.ParseReference(name)
+	if err != nil {
+		return nil, err
+	}
+	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan}
+	if in.derived && (ref.Kind == inspect.KindDir || ref.Kind == inspect.KindFile) {
+		opt.Platforms = nil // they have one platform, or none that can be told
+	}
+	if !in.quiet && isTerminal(p.stderr) {
+		bar := &progress{w: p.stderr}
+		opt.Progress = bar.update
+		defer bar.clear()
+	}
+	img, err := inspect.Image(context.Background(), ref, opt)
+	if err != nil {
+		return nil, err
+	}
+	return withLists(img), nil
+}
+
+// withLists makes empty the lists that are always there in the JSON form, where they
+// are missing.
+func withLists(img *facts.Image) *facts.Image {
+	for i := range img.Platforms {
+		pl := &img.Platforms[i]
+		if pl.Files == nil {
+			pl.Files = []facts.File{}
+		}
+		for _, f := range pl.Files {
+			if f.Code == nil {
+				continue
+			}
+			for j := range f.Code.Containers {
+				if c := &f.Code.Containers[j]; c.Entries == nil {
+					c.Entries = []facts.Entry{}
+				}
+			}
+		}
+	}
+	return img
+}
+
+// readFacts reads what inspect --format json wrote. A file that is not that is a usage
+// error; one that cannot be read counts as an image that cannot be read.
+func (p *process) readFacts(file string, platforms []string) (*facts.Image, error) {
+	var data []byte
+	var err error
+	if file == "-" {
+		data, err = io.ReadAll(p.stdin)
+	} else {
+		data, err = os.ReadFile(file)
+	}
+	if err != nil {
+		return nil, &inspect.ReadError{Reference: file, Step: "reading facts", Err: err}
+	}
+	img, err := decodeFacts(data)
+	if err != nil {
+		return nil, usagef("ccgate inspect --format json IMAGE > FILE writes such a file", "%q holds no facts: %v", file, err)
+	}
+	return choosePlatforms(img, platforms)
+}
+
+func decodeFacts(data []byte) (*facts.Image, error) {
+	var head struct{ Schema *int }
+	if err := json.Unmarshal(data, &head); err != nil {
+		return nil, fmt.Errorf("not JSON: %w", err)
+	}
+	switch {
+	case head.Schema == nil:
+		return nil, fmt.Errorf("it names no schema")
+	case *head.Schema != facts.Schema:
+		return nil, fmt.Errorf("they are of schema %d, and this version of ccgate reads schema %d", *head.Schema, facts.Schema)
+	}
+	var img facts.Image
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&img); err != nil {
+		return nil, err
+	}
+	if len(img.Platforms) == 0 {
+		return nil, fmt.Errorf("it has no platform")
+	}
+	return &img, nil
+}
+
+// choosePlatforms narrows facts as --platform narrows the reading of an image.
+func choosePlatforms(img *facts.Image, platforms []string) (*facts.Image, error) {
+	if len(platforms) == 0 {
+		return img, nil
+	}
+	var have []string
+	var chosen []facts.Platform
+	for _, pl := range img.Platforms {
+		have = append(have, pl.Name)
+		if slices.ContainsFunc(platforms, func(want string) bool { return isPlatform(want, pl.Name) }) {
+			chosen = append(chosen, pl)
+		} else {
+			img.NotRead = append(img.NotRead, pl.Name)
+		}
+	}
+	for _, want := range platforms {
+		if !slices.ContainsFunc(have, func(name string) bool { return isPlatform(want, name) }) {
+			return nil, usagef("it has "+strings.Join(have, ", "), "the facts have no platform %s", want)
+		}
+	}
+	img.Platforms = chosen
+	return img, nil
+}
+
+// isPlatform compares platforms; one that is written without a variant takes every variant.
+func isPlatform(want, name string) bool {
+	return want == name || strings.Count(want, "/") == 1 && strings.HasPrefix(name, want+"/")
+}
