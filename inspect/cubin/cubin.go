@@ -131,10 +131,18 @@ func ParseHeader(b []byte) (Header, error) {
 // maxOffset bounds the offsets of tables, far above any cubin.
 const maxOffset = 1 << 40
 
-// Extent returns the size of a cubin that lies in other data. Compilers place the
-// section and program headers last, so the file ends with the later of them.
-func (h Header) Extent() int64 {
-	return int64(max(h.shoff+h.shnum*sectionHeaderSize, h.phoff+h.phnum*progHeaderSize, HeaderSize))
+// Extent returns the size of a cubin that starts with b and lies in other data. Compilers
+// place the section and program headers last, so the file ends with the later of them;
+// where the section headers come first, which the tools' own cubins do, it ends with the
+// section names. These count if b reaches to their header.
+func (h Header) Extent(b []byte) int64 {
+	end := int64(max(h.shoff+h.shnum*sectionHeaderSize, h.phoff+h.phnum*progHeaderSize, HeaderSize))
+	if at := h.shoff + h.shstrndx*sectionHeaderSize; h.shstrndx < h.shnum && at+sectionHeaderSize <= len(b) {
+		le := binary.LittleEndian
+		off, size := le.Uint64(b[at+24:]), le.Uint64(b[at+32:])
+		end = max(end, int64(min(off, maxOffset)+min(size, maxOffset)))
+	}
+	return end
 }
 
 // File is what a whole cubin tells.
@@ -180,7 +188,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if size < HeaderSize {
 		return nil, ErrNotCubin
 	}
-	if _, err := r.ReadAt(head[:], 0); err != nil {
+	if got, err := r.ReadAt(head[:], 0); got < len(head) {
 		return nil, fmt.Errorf("reading cubin header: %w", err)
 	}
 	h, err := ParseHeader(head[:])

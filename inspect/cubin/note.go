@@ -26,7 +26,8 @@ func note(b []byte) []byte {
 //
 //	u32 version, u32 offsets of object name, tool name, tool version, tool branch, options; strings
 //
-// An unknown version is ignored: the note only adds to what the header says.
+// The version is 2 from CUDA 13 on; 12.8 and 12.9 write their release there, as 128 and
+// 129. An unknown version is ignored: the note only adds to what the header says.
 func (f *File) readToolInfo(r io.ReaderAt, s section) error {
 	const fixed = 24
 	b, err := readRange(r, f.size, s.offset, s.size, maxNote, "tool note")
@@ -34,7 +35,14 @@ func (f *File) readToolInfo(r io.ReaderAt, s section) error {
 		return err
 	}
 	desc := note(b)
-	if len(desc) < fixed || binary.LittleEndian.Uint32(desc) != 2 {
+	if len(desc) < fixed {
+		return nil
+	}
+	switch version := binary.LittleEndian.Uint32(desc); version {
+	case 2:
+	case 128, 129:
+		f.Toolkit = Toolkit{int(version / 10), int(version % 10)}
+	default:
 		return nil
 	}
 	if o := uint64(binary.LittleEndian.Uint32(desc[20:])); o < uint64(len(desc)-fixed) {

@@ -116,6 +116,9 @@ type File struct {
 	// Runtime is the CUDA runtime that this file is, or contains.
 	Runtime *Runtime `json:"runtime,omitempty"`
 	Code    *Code    `json:"code,omitempty"`
+	// Damage says what is wrong with the ELF tables of a file that was
+	// searched to its end and holds no device code.
+	Damage string `json:"damage,omitempty"`
 }
 
 // ELF holds the loader's view of a host ELF file.

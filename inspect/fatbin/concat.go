@@ -30,6 +30,10 @@ func parseMembers(header []byte, outer wireEntry, off int64) ([]Entry, error) {
 	}
 	table := header[start+memberTableHeader : start+size]
 	at := off + int64(start) + memberTableHeader
+	space := outer.UncompressedSize
+	if outer.Codec() == CodecNone {
+		space = outer.Size
+	}
 	var members []Entry
 	var end uint64 // of the members so far in the decompressed payload
 	for range count {
@@ -44,7 +48,9 @@ func parseMembers(header []byte, outer wireEntry, off int64) ([]Entry, error) {
 			return nil, &FormatError{at + 2, "unknown entry version", w.Version}
 		case stride > uint64(len(table)):
 			return nil, &FormatError{at, "member runs past its table", nil}
-		case blob < end || w.Size > outer.UncompressedSize || blob > outer.UncompressedSize-w.Size:
+		case w.Kind == KindConcat:
+			return nil, &FormatError{at, "member is itself a concatenated entry", nil}
+		case blob < end || w.Size > space || blob > space-w.Size:
 			return nil, &FormatError{at + 4, "member lies outside the payload:", blob}
 		}
 		end = blob + w.Size
@@ -53,6 +59,15 @@ func parseMembers(header []byte, outer wireEntry, off int64) ([]Entry, error) {
 		m.Options, m.Ident = w.strings(table[:stride])
 		members = append(members, m)
 		table, at = table[stride:], at+int64(stride)
+	}
+	// Code that is not listed is not absent. Compilers leave no gaps at all.
+	switch {
+	case count == 0:
+		return nil, &FormatError{off + int64(start), "concatenated entry has no members", nil}
+	case len(table) >= entryHeaderSize:
+		return nil, &FormatError{at, "member table holds more than its members:", count}
+	case space-end >= entryHeaderSize:
+		return nil, &FormatError{off + 0x38, "bytes of the payload belong to no member:", space - end}
 	}
 	return members, nil
 }

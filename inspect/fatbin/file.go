@@ -24,7 +24,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	for {
 		c, err := rd.NextContainer()
 		if errors.Is(err, io.EOF) {
-			return f, nil
+			return f, atLeast(r, size)
 		}
 		if err != nil {
 			return f, err
@@ -45,6 +45,23 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	}
 }
 
+// atLeast checks that r does have size bytes: payloads are skipped without reading them.
+func atLeast(r io.ReaderAt, size int64) error {
+	var last [1]byte
+	if n, err := r.ReadAt(last[:], size-1); n == 0 {
+		return fmt.Errorf("reading the last of %d bytes: %w", size, unexpected(err))
+	}
+	return nil
+}
+
+// unexpected is for a read that came back short: its end is not one of the file.
+func unexpected(err error) error {
+	if err == nil || errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
 // Stored returns the stored payload of e, still compressed. It refuses
 // payloads above limit bytes.
 func (f *File) Stored(e *Entry, limit int64) ([]byte, error) {
@@ -53,8 +70,8 @@ func (f *File) Stored(e *Entry, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("payload of %s at offset %#x has %d bytes, more than the %d allowed", e.Target(), e.Offset, n, limit)
 	}
 	b := make([]byte, n)
-	if _, err := f.r.ReadAt(b, e.PayloadOffset()); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("reading payload of %s at offset %#x: %w", e.Target(), e.Offset, err)
+	if got, err := f.r.ReadAt(b, e.PayloadOffset()); got < len(b) {
+		return nil, fmt.Errorf("reading payload of %s at offset %#x: %w", e.Target(), e.Offset, unexpected(err))
 	}
 	return b, nil
 }

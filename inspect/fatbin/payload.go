@@ -31,10 +31,12 @@ func (d *Decoder) Decode(h *EntryHeader, stored []byte, limit int) ([]byte, erro
 	switch {
 	case h.Obfuscated():
 		return nil, fmt.Errorf("%w: obfuscated", ErrOpaque)
-	case h.Codec() == CodecNone:
-		return stored[:min(len(stored), limit)], nil
 	case h.Codec() == CodecOld:
 		return nil, fmt.Errorf("%w: codec of an early toolkit", ErrOpaque)
+	case h.Codec() == CodecNone && len(stored) <= limit:
+		return stored, nil
+	case h.Codec() == CodecNone:
+		return nil, fmt.Errorf("payload has %d bytes, more than the %d allowed", len(stored), limit)
 	case n > uint64(limit):
 		return nil, fmt.Errorf("payload expands to %d bytes, more than the %d allowed", n, limit)
 	case h.Codec() == CodecLZ4 && n > uint64(len(stored))*maxLZ4Ratio:

@@ -42,7 +42,7 @@ func (r *Reader) Offset() int64 { return r.off }
 
 // NextContainer skips the rest of the current container, and zero padding, and reads the
 // header of the next one. It returns io.EOF at the end of the input,
-// [ErrNotFatbin] if the first bytes are not a container's, and a [*FormatError] for a
+// [ErrNotFatbin] if the input does not start with a container, and a [*FormatError] for a
 // damaged one.
 func (r *Reader) NextContainer() (*Container, error) {
 	if err := r.skipTo(r.containerEnd); err != nil {
@@ -52,15 +52,17 @@ func (r *Reader) NextContainer() (*Container, error) {
 		return nil, err
 	}
 	b, err := r.peek(containerHeaderSize)
-	if err != nil {
-		if errors.Is(err, errShort) {
-			return nil, r.short("container header", err)
-		}
+	switch {
+	case err != nil && !errors.Is(err, errShort):
 		return nil, err
+	case len(b) < 4 || binary.LittleEndian.Uint32(b) != Magic:
+		return nil, r.firstIs(ErrNotFatbin)
+	case err != nil:
+		return nil, r.short("container header", err)
 	}
 	h, err := parseContainerHeader(b, r.off, r.end)
 	if err != nil {
-		return nil, r.firstIs(err)
+		return nil, err
 	}
 	c := &Container{ContainerHeader: h, Offset: r.off}
 	r.any = true
@@ -70,10 +72,13 @@ func (r *Reader) NextContainer() (*Container, error) {
 	return c, nil
 }
 
-// firstIs turns "no magic here" into [ErrNotFatbin] before the first container and
-// into a format error after it.
+// firstIs turns the lack of a container into [ErrNotFatbin] before the first one, and
+// data that is none into a format error after it.
 func (r *Reader) firstIs(err error) error {
-	if errors.Is(err, ErrNotFatbin) && r.any {
+	switch {
+	case !r.any:
+		return ErrNotFatbin
+	case errors.Is(err, ErrNotFatbin):
 		return &FormatError{r.off, "data between containers is neither a container nor zero", nil}
 	}
 	return err
@@ -98,7 +103,7 @@ func (r *Reader) skipPadding() error {
 		}
 	}
 	if r.off >= r.end {
-		return io.EOF
+		return r.firstIs(io.EOF)
 	}
 	return nil
 }
@@ -106,9 +111,6 @@ func (r *Reader) skipPadding() error {
 // parseContainerHeader reads and checks a container header at off; end bounds the container.
 func parseContainerHeader(b []byte, off, end int64) (ContainerHeader, error) {
 	le := binary.LittleEndian
-	if le.Uint32(b) != Magic {
-		return ContainerHeader{}, ErrNotFatbin
-	}
 	h := ContainerHeader{Version: le.Uint16(b[4:]), HeaderSize: le.Uint16(b[6:]), Size: le.Uint64(b[8:])}
 	switch {
 	case h.Version != containerVersion:

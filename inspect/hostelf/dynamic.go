@@ -138,6 +138,8 @@ type strtab struct {
 	r         io.ReaderAt
 	off, size uint64
 	err       error
+	text      int // bytes of strings so far
+	records   int // version records so far
 }
 
 func (t *strtab) fail(err error) {
@@ -155,6 +157,10 @@ func (t *strtab) all(offsets []uint64) []string {
 }
 
 func (t *strtab) at(o uint64) string {
+	if t.text > maxText {
+		t.fail(&FormatError{int64(min(t.off, uint64(t.f.size))), "too much text in the dynamic section", nil})
+		return ""
+	}
 	if o >= t.size || t.off > uint64(t.f.size) || o > uint64(t.f.size)-t.off {
 		t.fail(&FormatError{int64(min(t.off, uint64(t.f.size))), "offset outside the dynamic string table:", o})
 		return ""
@@ -163,6 +169,7 @@ func (t *strtab) at(o uint64) string {
 	if err != nil {
 		t.fail(err)
 	}
+	t.text += len(s)
 	return s
 }
 
@@ -249,11 +256,11 @@ func (f *File) walk(str *strtab, addr, count, size uint64, visit func(off uint64
 // chain visits at most count records of size bytes; visit returns the distance to the
 // next one, 0 at the end. Distances only go forward, so the chain ends.
 func (f *File) chain(str *strtab, off, count, size uint64, visit func(off uint64, b []byte) (next uint64)) {
-	if count > maxVersions {
-		str.fail(&FormatError{int64(min(off, uint64(f.size))), "too many version records:", count})
-		return
-	}
 	for range count {
+		if str.records++; str.records > maxVersions {
+			str.fail(&FormatError{int64(min(off, uint64(f.size))), "too many version records:", str.records})
+			return
+		}
 		b, err := f.read(str.r, off, size, size, "version records")
 		if err != nil {
 			str.fail(err)

@@ -29,9 +29,10 @@ const (
 	maxSections = 1 << 17
 	maxDynamic  = 1 << 16 // entries
 	maxNames    = 16 << 20
-	maxString   = 4096
-	maxVersions = 4096
-	maxList     = 4096 // needed libraries
+	maxString   = 1 << 16
+	maxText     = 8 << 20 // all strings of the dynamic section together
+	maxVersions = 1 << 14 // records of all version chains together
+	maxList     = 4096    // needed libraries
 )
 
 // ErrNotELF reports that the input is not an ELF file.
@@ -110,7 +111,7 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	if size < elf.EI_NIDENT {
 		return nil, ErrNotELF
 	}
-	if _, err := r.ReadAt(ident[:], 0); err != nil {
+	if got, err := r.ReadAt(ident[:], 0); got < len(ident) {
 		return nil, fmt.Errorf("reading ELF header: %w", err)
 	}
 	if !IsELF(ident[:]) {
@@ -186,7 +187,7 @@ func (f *File) read(r io.ReaderAt, off, n, limit uint64, what string) ([]byte, e
 		return nil, &FormatError{int64(off), what + " too large: size", n}
 	}
 	b := make([]byte, n)
-	if _, err := r.ReadAt(b, int64(off)); err != nil && !errors.Is(err, io.EOF) {
+	if got, err := r.ReadAt(b, int64(off)); got < len(b) {
 		return nil, fmt.Errorf("reading %s: %w", what, err)
 	}
 	return b, nil

@@ -165,9 +165,10 @@ func (s *scan) members(rd *fatbin.Reader, e *fatbin.Entry) ([]facts.Entry, error
 		switch {
 		case err != nil:
 			f.Opaque = err.Error()
+		case whole && m.BlobOffset+m.Size > uint64(len(blob)):
+			f.Opaque = "payload ends before this member"
 		case m.Kind != fatbin.KindCubin:
 		case whole:
-			// The offsets were checked against the size that Decode confirmed.
 			code := blob[m.BlobOffset:][:m.Size]
 			s.machineCode(&f, code, int(m.SM), m.Size <= smallCubin)
 		case i == 0:

@@ -4,8 +4,8 @@
 // and no second pass; on a file with random access it skips what it need not see.
 //
 // Device code is found by looking for it, not by trusting section names or
-// wrappers: containers begin with a magic number on an 8-byte boundary and are
-// accepted when their headers hold together. The section table, which stands at the
+// wrappers: containers begin with a magic number and are accepted when their headers hold
+// together. Compilers align them to 8 bytes; languages that embed files do not. The section table, which stands at the
 // end of a file, is used afterwards to name the places and to drop chance hits in host
 // code.
 package object
@@ -66,9 +66,9 @@ func sniff(name string, head []byte) facts.Kind {
 			return facts.KindCubin
 		}
 		return facts.KindELF
-	case bytes.HasPrefix(head, fatbinMagic):
+	case bytes.HasPrefix(head, fatbinMagic[:4]): // of any version
 		return facts.KindFatbin
-	case path.Ext(name) == ".ptx":
+	case path.Ext(name) == ".ptx" && isPTX(head):
 		return facts.KindPTX
 	}
 	return ""
@@ -77,6 +77,13 @@ func sniff(name string, head []byte) facts.Kind {
 func isCubin(head []byte) bool {
 	_, err := cubin.ParseHeader(head)
 	return !errors.Is(err, cubin.ErrNotCubin)
+}
+
+// isPTX reports whether text starts as PTX does, or may do so. Point clouds and
+// raw photographs have the same file name.
+func isPTX(head []byte) bool {
+	_, err := ptx.ParseHead(head)
+	return !errors.Is(err, ptx.ErrNotPTX)
 }
 
 // scan is the state of reading one file.
@@ -89,6 +96,8 @@ type scan struct {
 	containers []facts.Container
 	loose      []facts.Entry
 	suspects   []suspect
+	moreDamage int // suspects that were not kept
+	found      int // pieces of device code
 	names      runtimeNames
 	searchErr  error
 	release    string // a toolkit that some machine code named
@@ -96,6 +105,7 @@ type scan struct {
 	elf         *hostelf.File
 	dynamic     *hostelf.Dynamic
 	sections    []hostelf.Section
+	places      []hostelf.Section // those with bytes in the file, by offset
 	haveDynamic bool
 	haveTable   bool
 }

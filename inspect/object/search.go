@@ -3,6 +3,7 @@ package object
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/ccgate/ccgate/inspect/cubin"
@@ -96,8 +97,8 @@ func (s *scan) search() {
 // damage is noted, and the search goes on behind it.
 func (s *scan) container() error {
 	start := s.in.Offset()
-	if start%8 != 0 {
-		return s.step(1)
+	if s.found >= maxFound {
+		return errTooMany
 	}
 	rd := fatbin.NewReader(s.in, start, s.size)
 	head, err := rd.NextContainer()
@@ -114,7 +115,10 @@ func (s *scan) container() error {
 			var entries []facts.Entry
 			if entries, err = s.entries(rd, e); err == nil {
 				c.Entries = append(c.Entries, entries...)
-				continue
+				if s.found += len(entries); s.found < maxFound {
+					continue
+				}
+				err = errTooMany
 			}
 		}
 		if len(c.Entries) == 0 {
@@ -134,11 +138,17 @@ func (s *scan) container() error {
 	return nil
 }
 
+// maxFound is the most pieces of device code that are read of one file; the largest
+// libraries have some ten thousand.
+const maxFound = 1 << 18
+
+var errTooMany = fmt.Errorf("more than %d pieces of device code", maxFound)
+
 // damage tells what is wrong with the file from what is wrong with the input.
 func damage(err error) (string, error) {
 	var f *fatbin.FormatError
-	if errors.As(err, &f) {
-		return f.Error(), nil
+	if errors.As(err, &f) || errors.Is(err, errTooMany) {
+		return err.Error(), nil
 	}
 	return "", err
 }
@@ -151,6 +161,8 @@ func (s *scan) suspicious(start int64, err error) error {
 	const most = 16
 	if len(s.suspects) < most {
 		s.suspects = append(s.suspects, suspect{start, err})
+	} else {
+		s.moreDamage++
 	}
 	if s.in.Offset() > start {
 		return nil
@@ -173,14 +185,23 @@ func (s *scan) cubinInData() error {
 		return err
 	}
 	h, err := cubin.ParseHeader(b)
-	if err != nil {
+	if errors.Is(err, cubin.ErrNotCubin) {
 		return s.step(1) // a host ELF inside a file, or its own header
 	}
+	if s.found++; s.found > maxFound {
+		return errTooMany
+	}
+	if b, err = s.peek(int(min(h.Extent(nil), peekSize))); err != nil {
+		return err
+	}
 	e := facts.Entry{Kind: facts.EntryCubin, Offset: start}
-	n := h.Extent()
-	if n > s.size-start {
+	n := h.Extent(b)
+	switch {
+	case n > s.size-start:
 		e.Opaque = "raw cubin is cut off"
 		n = cubin.HeaderSize
+	case n > peekSize:
+		e.Opaque = fmt.Sprintf("raw cubin of %d bytes, more than the %d that are read of one", n, peekSize)
 	}
 	e.Size = n
 	if b, err = s.peek(int(min(n, peekSize))); err != nil {
@@ -188,6 +209,9 @@ func (s *scan) cubinInData() error {
 	}
 	s.rawCubin(&e, b)
 	s.loose = append(s.loose, e)
+	if e.Opaque != "" {
+		n = cubin.HeaderSize // its size may be wrong, too
+	}
 	return s.step(int(n))
 }
 
@@ -200,6 +224,9 @@ func (s *scan) ptxInData() error {
 		return err
 	}
 	if h, err := ptx.ParseHead(b); err == nil {
+		if s.found++; s.found > maxFound {
+			return errTooMany
+		}
 		s.loose = append(s.loose, facts.Entry{Kind: facts.EntryPTX, Target: h.Target(), ISA: h.ISA(), Offset: start})
 	}
 	return s.step(len(ptxMagic))

@@ -105,7 +105,9 @@ func (h *Head) target(s *scanner) error {
 		if err != nil {
 			return err
 		}
-		word, more = strings.CutSuffix(word, ",")
+		if word, more = strings.CutSuffix(word, ","); word == "" {
+			return &FormatError{int64(s.start), "empty name in the list after .target"}
+		}
 		if !more {
 			more = s.comma()
 		}
@@ -203,6 +205,8 @@ func (s *scanner) skip() error {
 			if !s.skipPast("*/") {
 				return ErrIncomplete
 			}
+		case len(rest) == 1 && rest[0] == '/':
+			return ErrIncomplete // perhaps half a comment's mark
 		case rest[0] == 0 || rest[0] == '/':
 			return ErrNotPTX
 		default:

@@ -1,0 +1,191 @@
+package object
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/ccgate/ccgate/inspect/hostelf"
+)
+
+const (
+	// maxHead bounds the kept start of a file. Linkers place the dynamic
+	// string table and the symbol versions there, before the code.
+	maxHead = 32 << 20
+	// margin is kept around each range that was asked for: tables that are
+	// asked for next usually touch the one before.
+	margin = 64 << 10
+	// maxKept bounds all ranges together.
+	maxKept = 32 << 20
+)
+
+// span is a range of the file that is kept as it passes.
+type span struct {
+	off, end int64
+	data     []byte
+}
+
+// take keeps what of a block at start belongs to the span, and reports whether that
+// completes it.
+func (s *span) take(block []byte, start int64) bool {
+	from, to := max(s.off, start), min(s.end, start+int64(len(block)))
+	if from >= to {
+		return false
+	}
+	s.data = append(s.data, block[from-start:to-start]...)
+	return to == s.end
+}
+
+// nameMark stands in the names of sections. Nothing leads to them before the section
+// table, which lld places behind all symbol names.
+var nameMark = []byte("\x00.shstrtab\x00")
+
+// keeper passes a stream through and keeps its head, the ranges that
+// ReadAt was asked for in vain while they were still ahead, and what may be the names of
+// the sections.
+type keeper struct {
+	r         io.Reader
+	size, pos int64
+	head      []byte
+	headLimit int64
+	spans     []*span
+	kept      int64
+	names     *span // around the last nameMark
+	ready     func()
+	began     bool
+	// block is what the current Read passed; set while ready runs, so that a
+	// table that follows in the same block as the one that leads to it is not lost.
+	block []byte
+}
+
+func (k *keeper) Read(p []byte) (int, error) {
+	n, err := k.read(p)
+	start := k.pos
+	k.pos += int64(n)
+	if room := k.headLimit - start; room > 0 && n > 0 {
+		k.head = append(k.head, p[:min(int64(n), room)]...)
+	}
+	done := false
+	for _, s := range k.spans {
+		done = s.take(p[:n], start) || done
+	}
+	k.keepNames(p[:n], start)
+	if (done || !k.began) && n > 0 {
+		k.began, k.block = true, p[:n]
+		k.ready()
+		k.block = nil
+	}
+	return n, err
+}
+
+// keepNames keeps the surroundings of the last nameMark. Machine code has names of
+// sections, too, but those of the file come after all code.
+func (k *keeper) keepNames(block []byte, start int64) {
+	if k.names != nil {
+		k.names.take(block, start)
+	}
+	last := -1
+	for from := 0; ; from = last + len(nameMark) {
+		i := bytes.Index(block[from:], nameMark)
+		if i < 0 {
+			break
+		}
+		last = from + i
+	}
+	if at := start + int64(last); last >= 0 {
+		k.names = &span{off: max(at-margin, start), end: min(at+margin, k.size)}
+		k.names.take(block, start)
+	}
+}
+
+// read fills the first block, however small the reads of a decompressor are: the
+// tables at the start of the file have to be there when ready is called.
+func (k *keeper) read(p []byte) (int, error) {
+	if k.pos > 0 {
+		return k.r.Read(p)
+	}
+	n, err := io.ReadFull(k.r, p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// ReadAt reads what was kept. For a range that is still ahead it arranges
+// that it will be.
+func (k *keeper) ReadAt(p []byte, off int64) (int, error) {
+	end := off + int64(len(p))
+	if end > k.size {
+		return 0, io.ErrUnexpectedEOF
+	}
+	if k.copy(p, off) {
+		return len(p), nil
+	}
+	k.want(off, end)
+	if k.copy(p, off) {
+		return len(p), nil
+	}
+	return 0, &hostelf.MissingError{Offset: off, Size: int64(len(p))}
+}
+
+// copy fills p from what was kept.
+func (k *keeper) copy(p []byte, off int64) bool {
+	end := off + int64(len(p))
+	if end <= int64(len(k.head)) {
+		copy(p, k.head[off:])
+		return true
+	}
+	for _, s := range k.spans {
+		if s.copy(p, off) {
+			return true
+		}
+	}
+	return k.names != nil && k.names.copy(p, off)
+}
+
+// copy fills p from the span.
+func (s *span) copy(p []byte, off int64) bool {
+	if off >= s.off && off+int64(len(p)) <= s.off+int64(len(s.data)) {
+		copy(p, s.data[off-s.off:])
+		return true
+	}
+	return false
+}
+
+// want arranges that a range is kept: what of it lies in the current block
+// at once, the rest as it passes.
+func (k *keeper) want(off, end int64) {
+	start := k.pos - int64(len(k.block))
+	if off < start || k.covered(off, end) {
+		return
+	}
+	off, end = max(off-margin, start), min(end+margin, k.size)
+	if k.kept+(end-off) > maxKept {
+		return
+	}
+	k.kept += end - off
+	s := &span{off: off, end: end}
+	if off < k.pos {
+		s.data = append(s.data, k.block[off-start:min(end, k.pos)-start]...)
+	}
+	k.spans = append(k.spans, s)
+}
+
+// covered reports whether the range will be in the head or in a span.
+func (k *keeper) covered(off, end int64) bool {
+	if end <= k.headLimit {
+		return true
+	}
+	for _, s := range k.spans {
+		if off >= s.off && end <= s.end {
+			return true
+		}
+	}
+	return false
+}
+
+// isMissing reports whether err is a range that was not kept.
+func isMissing(err error) bool {
+	var m *hostelf.MissingError
+	return errors.As(err, &m)
+}
