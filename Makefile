@@ -15,7 +15,7 @@ race:
 	go test -race ./...
 
 lint: ## formatting, vet and the linters
-	test -z "$$(gofmt -l .)" || { gofmt -l .; exit 1; }
+	test -z "$$(git ls-files -z "*.go" | xargs -0 gofmt -l)"
 	go vet ./...
 	go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION) run
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 // checkGPUs: every model has a name, a product, a known compute capability, and
@@ -60,7 +61,7 @@ func (k *Knowledge) checkNames() error {
 	owner := map[string]string{}
 	for _, g := range k.rows.GPU {
 		for _, s := range g.spellings() {
-			if _, generic := genericCC(s); s == "" || generic || len(s) > longestName {
+			if _, generic := genericCC(s); s == "" || generic || len(s) > spell.Longest {
 				p.add("GPU %s: %q cannot be a name", g.Name, s)
 			}
 			if other, ok := owner[s]; ok {

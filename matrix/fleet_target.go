@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 // target reads one [[target]] and checks that its driver can drive its GPUs.
@@ -32,7 +33,7 @@ func (r *fleetReader) target(table map[string]any, p tomlPath) Target {
 	}
 	for _, e := range r.optionalList(table, p, "platforms", `platforms = ["linux/amd64"]`) {
 		if !slices.Contains(platformNames(), platformBase(e.text)) {
-			r.fail(r.at.of(e.path), fmt.Sprintf("unknown platform %q", e.text), nearestOf(e.text, platformNames()), "")
+			r.fail(r.at.of(e.path), fmt.Sprintf("unknown platform %q", e.text), spell.NearestOf(e.text, platformNames()), "")
 			continue
 		}
 		t.Platforms = append(t.Platforms, e.text)
@@ -80,12 +81,12 @@ func platformBase(name string) string {
 func (r *fleetReader) levels(table map[string]any, p tomlPath, levels map[string]string) {
 	for name, v := range table {
 		if r.rules != nil && !slices.Contains(r.rules, name) {
-			r.fail(r.at.ofKey(p.key(name)), fmt.Sprintf("unknown rule %q", name), nearestOf(name, r.rules), "")
+			r.fail(r.at.ofKey(p.key(name)), fmt.Sprintf("unknown rule %q", name), spell.NearestOf(name, r.rules), "")
 			continue
 		}
 		level, ok := v.(string)
 		if !ok || !slices.Contains(levelNames(), level) {
-			r.fail(r.at.of(p.key(name)), fmt.Sprintf("level of %s is %s, want one of %s", name, show(v), quoteList(levelNames())), nearestOf(level, levelNames()), "")
+			r.fail(r.at.of(p.key(name)), fmt.Sprintf("level of %s is %s, want one of %s", name, show(v), quoteList(levelNames())), spell.NearestOf(level, levelNames()), "")
 			continue
 		}
 		levels[name] = level

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 // fail notes a problem.
@@ -40,7 +42,7 @@ func (r *fleetReader) failPair(p tomlPath, err error) {
 func (r *fleetReader) checkKeys(table map[string]any, p tomlPath, where string, known []string) {
 	for _, name := range slices.Sorted(maps.Keys(table)) {
 		if !slices.Contains(known, name) {
-			r.fail(r.at.ofKey(p.key(name)), fmt.Sprintf("unknown key %q in %s", name, where), nearestOf(name, known), "")
+			r.fail(r.at.ofKey(p.key(name)), fmt.Sprintf("unknown key %q in %s", name, where), spell.NearestOf(name, known), "")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 // GPU is one GPU model, or every GPU of one compute capability.
@@ -154,7 +155,7 @@ func (k *Knowledge) GPU(name string) (GPU, error) {
 		}
 		return GPU{}, &UnknownNameError{Kind: "compute capability", Name: name, Nearest: k.nearestCapabilities(cc)}
 	}
-	return GPU{}, &UnknownNameError{Kind: "GPU", Name: name, Nearest: nearest(spelling(bare), k.gpuNames())}
+	return GPU{}, &UnknownNameError{Kind: "GPU", Name: name, Nearest: spell.Nearest(spelling(bare), k.gpuNames())}
 }
 
 func genericCC(name string) (cuda.ComputeCapability, bool) {
@@ -177,21 +178,21 @@ func (k *Knowledge) genericGPU(cc cuda.ComputeCapability) (GPU, bool) {
 }
 
 func (k *Knowledge) nearestCapabilities(cc cuda.ComputeCapability) []string {
-	var names []candidate
+	var names []spell.Candidate
 	for _, c := range k.rows.Capability {
-		names = append(names, candidate{name: cuda.Arch{CC: c.CC}.String(), forms: []string{c.CC.String()}})
+		names = append(names, spell.Candidate{Name: cuda.Arch{CC: c.CC}.String(), Forms: []string{c.CC.String()}})
 	}
-	return nearest(cc.String(), names)
+	return spell.Nearest(cc.String(), names)
 }
 
-func (k *Knowledge) gpuNames() []candidate {
-	var names []candidate
+func (k *Knowledge) gpuNames() []spell.Candidate {
+	var names []spell.Candidate
 	for _, g := range k.rows.GPU {
-		names = append(names, candidate{name: g.Name, forms: g.spellings()})
+		names = append(names, spell.Candidate{Name: g.Name, Forms: g.spellings()})
 	}
 	for _, c := range k.rows.Capability {
 		name := cuda.Arch{CC: c.CC}.String()
-		names = append(names, candidate{name: name, forms: []string{spelling(name)}})
+		names = append(names, spell.Candidate{Name: name, Forms: []string{spelling(name)}})
 	}
 	return names
 }

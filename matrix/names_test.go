@@ -249,16 +249,3 @@ func TestCheckPair(t *testing.T) {
 		require.Contains(t, err.Error(), c.want)
 	}
 }
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"abc", "acb", 1},
-		{"a100", "a10", 1}, {"kitten", "sitting", 3}, {"gpus", "gpsu", 1},
-	} {
-		require.Equal(t, c.want, editDistance(c.a, c.b), "%s %s", c.a, c.b)
-		require.Equal(t, c.want, editDistance(c.b, c.a), "%s %s", c.b, c.a)
-	}
-}

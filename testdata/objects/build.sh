@@ -8,7 +8,7 @@
 # name and version, except nvcc 11.8 and 12.4: unpack Debian's
 # nvidia-cuda-toolkit and nvidia-cuda-dev (non-free; bookworm has 11.8, trixie
 # 12.4) with `dpkg -x` into CACHE/debian-11.8 and CACHE/debian-12.4. Objects of
-# a missing release are left as they are. Needs g++, binutils, unzip, python3.
+# a missing release are left as they are. Needs gcc, g++, binutils, pip, unzip.
 set -euo pipefail
 
 cache=$(realpath -m "${1:?usage: build.sh CACHE}")
@@ -48,7 +48,6 @@ for v in "${!nvrtc12[@]}"; do wheel nvidia-cuda-nvrtc-cu12 "${nvrtc12[$v]}" "$v"
 for v in "${!pack12[@]}"; do wheel nvidia-nvfatbin-cu12 "${pack12[$v]}" "$v"; done
 for v in "${!pack13[@]}"; do wheel nvidia-nvfatbin "${pack13[$v]}" "$v"; done
 wheel nvidia-cuda-cccl 13.3.5.0.6 cccl
-wheel nvidia-cuda-cuobjdump 13.5.37 cuobjdump
 
 releases=()
 for v in 11.8 12.4; do [ -d "$cache/debian-$v" ] && releases+=("$v"); done
@@ -97,6 +96,7 @@ link() {
 }
 
 cp "$here"/src/*.cu "$here"/src/*.ptx "$work" && cd "$work"
+gcc -O1 -o cudalibs "$here/src/cudalibs.c" -ldl
 base=$(gen 80:sm_80,compute_80)
 pic="-Xcompiler -fPIC -Xcompiler -O1"
 
@@ -227,18 +227,18 @@ parts12() { # releases whose driver program is not packaged
 		for a in 80 90a 100a 101f; do
 			[ $a = 100a ] && [[ $v != 12.8 && $v != 12.9 ]] && continue
 			[ $a = 101f ] && [ "$v" != 12.9 ] && continue
-			LD_LIBRARY_PATH=$lib python3 "$here/src/cudalibs.py" compile "$lib/libnvrtc.so.12" scale.cu "$v-compute$a.ptx" --gpu-architecture=compute_$a
+			LD_LIBRARY_PATH=$lib ./cudalibs compile "$lib/libnvrtc.so.12" scale.cu "$v-compute$a.ptx" --gpu-architecture=compute_$a
 			expect "$v-compute$a.ptx" ptx:compute_$a
 		done
-		LD_LIBRARY_PATH=$lib python3 "$here/src/cudalibs.py" compile "$lib/libnvrtc.so.12" scale.cu "$v-lto80.ltoir" --gpu-architecture=compute_80 -dlto
+		LD_LIBRARY_PATH=$lib ./cudalibs compile "$lib/libnvrtc.so.12" scale.cu "$v-lto80.ltoir" --gpu-architecture=compute_80 -dlto
 	done
 }
 
-# pack RELEASE OUTPUT ARG...: see src/cudalibs.py
+# pack RELEASE OUTPUT ARG...: see src/cudalibs.c
 pack() {
 	local v=$1 out=$2
 	shift 2
-	python3 "$here/src/cudalibs.py" pack "$(echo "$cache/$v"/nvidia/*/lib/libnvfatbin.so.1?)" "$out" "$@"
+	./cudalibs pack "$(echo "$cache/$v"/nvidia/*/lib/libnvfatbin.so.1?)" "$out" "$@"
 }
 
 packed() { # fatbins written by the nvFatbin library
@@ -295,4 +295,3 @@ packed
 
 for f in *.fatbin *.cubin *.ltoir *.o *.so 1*.ptx; do cp "$f" "$here/"; done
 sort -t. -k1,1n -k2,2n -s "$work/expected" >"$here/expected.txt"
-python3 "$here/src/compare.py" "$cache/cuobjdump/nvidia/cu13/bin/cuobjdump" "$here"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/layout"
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/rulepage"
-	"github.com/ccgate/ccgate/cmd/ccgate/internal/spell"
+	"github.com/ccgate/ccgate/matrix/spell"
 	"github.com/ccgate/ccgate/rules"
 )
 
@@ -24,7 +24,7 @@ func newExplain(p *process) *cobra.Command {
 			r, ok := findRule(args[0])
 			if !ok {
 				hint := "`ccgate rules` lists them"
-				if near := spell.Nearest(args[0], rules.Names()); len(near) > 0 {
+				if near := spell.NearestOf(args[0], rules.Names()); len(near) > 0 {
 					hint = "nearest: " + strings.Join(near, ", ")
 				}
 				return usagef(hint, "unknown rule %q", args[0])

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ccgate/ccgate/cmd/ccgate/internal/spell"
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 func newRoot(p *process) *cobra.Command {
@@ -58,7 +58,7 @@ func group(takesImage string) func(*cobra.Command, []string) error {
 			}
 		}
 		hint := fmt.Sprintf("`%s --help` lists the commands", cmd.CommandPath())
-		if near := spell.Nearest(args[0], names); len(near) > 0 {
+		if near := spell.NearestOf(args[0], names); len(near) > 0 {
 			hint = "nearest: " + strings.Join(near, ", ")
 		} else if takesImage != "" && strings.ContainsAny(args[0], ":/") {
 			hint = fmt.Sprintf("to check an image: %s %s", takesImage, args[0])
@@ -80,7 +80,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	name := missing.GetSpecifiedName()
-	if near := spell.Nearest(name, names); len(near) > 0 {
+	if near := spell.NearestOf(name, names); len(near) > 0 {
 		hint = "nearest: --" + strings.Join(near, ", --")
 	}
 	dashes := "--"
@@ -111,7 +111,7 @@ func oneOf(flag, value string, values ...string) error {
 		}
 	}
 	hint := "one of: " + strings.Join(values, ", ")
-	if near := spell.Nearest(value, values); len(near) > 0 {
+	if near := spell.NearestOf(value, values); len(near) > 0 {
 		hint = "nearest: " + strings.Join(near, ", ")
 	}
 	return usagef(hint, "--%s %q is not known", flag, value)

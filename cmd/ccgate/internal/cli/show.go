@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/layout"
-	"github.com/ccgate/ccgate/cmd/ccgate/internal/spell"
 	"github.com/ccgate/ccgate/matrix"
+	"github.com/ccgate/ccgate/matrix/spell"
 )
 
 // topic is one thing that matrix show prints.
@@ -59,7 +59,7 @@ func newMatrixShow(p *process) *cobra.Command {
 func (p *process) matrixShow(name string, names []string, flags *fleetFlags) error {
 	if !slices.Contains(names, name) {
 		hint := "one of: " + strings.Join(names, ", ")
-		if near := spell.Nearest(name, names); len(near) > 0 {
+		if near := spell.NearestOf(name, names); len(near) > 0 {
 			hint = "nearest: " + strings.Join(near, ", ")
 		}
 		return usagef(hint, "unknown topic %q", name)
