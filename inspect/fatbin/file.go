@@ -20,11 +20,11 @@ type File struct {
 // containers; the file is valid in both cases.
 func NewFile(r io.ReaderAt, size int64) (*File, error) {
 	f := &File{r: r}
-	rd := NewReader(newBlockSource(r, size), 0, size)
+	rd := NewReader(NewFileSource(r, size), 0, size)
 	for {
 		c, err := rd.NextContainer()
 		if errors.Is(err, io.EOF) {
-			return f, atLeast(r, size)
+			return f, nil
 		}
 		if err != nil {
 			return f, err
@@ -43,15 +43,6 @@ func NewFile(r io.ReaderAt, size int64) (*File, error) {
 		}
 		f.Containers = append(f.Containers, *c)
 	}
-}
-
-// atLeast checks that r does have size bytes: payloads are skipped without reading them.
-func atLeast(r io.ReaderAt, size int64) error {
-	var last [1]byte
-	if n, err := r.ReadAt(last[:], size-1); n == 0 {
-		return fmt.Errorf("reading the last of %d bytes: %w", size, unexpected(err))
-	}
-	return nil
 }
 
 // unexpected is for a read that came back short: its end is not one of the file.
@@ -74,50 +65,4 @@ func (f *File) Stored(e *Entry, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("reading payload of %s at offset %#x: %w", e.Target(), e.Offset, unexpected(err))
 	}
 	return b, nil
-}
-
-// blockSource reads an [io.ReaderAt] in blocks; Discard costs nothing.
-type blockSource struct {
-	r    io.ReaderAt
-	off  int64 // of the next byte
-	size int64
-	buf  []byte // block
-	at   int64  // offset of buf
-}
-
-// blockSize is the least that one read fetches. Entry headers are far
-// apart, so larger blocks would read mostly payload.
-const blockSize = 4 << 10
-
-func newBlockSource(r io.ReaderAt, size int64) *blockSource {
-	return &blockSource{r: r, size: size}
-}
-
-func (s *blockSource) Peek(n int) ([]byte, error) {
-	if have := s.at + int64(len(s.buf)) - s.off; s.off >= s.at && have >= int64(n) {
-		return s.buf[s.off-s.at:][:n], nil
-	}
-	want := min(max(int64(n), blockSize), max(s.size-s.off, 0))
-	if int64(cap(s.buf)) < want {
-		s.buf = make([]byte, want)
-	}
-	s.buf, s.at = s.buf[:want], s.off
-	got, err := s.r.ReadAt(s.buf, s.off)
-	s.buf = s.buf[:got]
-	if got >= n {
-		return s.buf[:n], nil
-	}
-	if err == nil {
-		err = io.EOF
-	}
-	return s.buf, err
-}
-
-func (s *blockSource) Discard(n int) (int, error) {
-	if left := s.size - s.off; int64(n) > left {
-		s.off = s.size
-		return int(left), io.EOF
-	}
-	s.off += int64(n)
-	return n, nil
 }

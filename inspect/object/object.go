@@ -142,7 +142,7 @@ func (s *scan) whole() ([]byte, error) {
 	}
 	var b bytes.Buffer
 	for left := s.size; left > 0; {
-		p, err := s.in.Peek(int(min(left, seekBlock)))
+		p, err := s.in.Peek(int(min(left, searchBlock)))
 		b.Write(p)
 		if err != nil {
 			return nil, err
