@@ -7,13 +7,13 @@ var driverFloor = &Rule{
 	Title: "The CUDA runtime needs a newer driver",
 	Wrong: "A program or library in the image uses a CUDA runtime whose lowest driver is newer than the driver of the target. " +
 		"The runtime may be a shared libcudart or one that is linked into the file.",
-	Why: "Within a CUDA major every release runs on the lowest driver of that major: 450.80.02 for 11.x, 525.60.13 for 12.x, 580.65.06 for 13.x. " +
+	Why: "Within a CUDA major every release runs on the lowest driver of that major: 450.80.02 for 11.x (450.36.06 for 11.0), 525.60.13 for 12.x, 580.65.06 for 13.x. " +
 		"On an older driver the first call fails with `cudaErrorInsufficientDriver` (35), \"CUDA driver version is insufficient for CUDA runtime version\". " +
 		"Releases before 11 need the driver of that very release.",
 	Fix: "Update the driver of the target to the branch that the finding names, or take a build of the package for an older CUDA major " +
 		"(for wheels, the index or variant such as cu126 instead of cu130).",
 	Limits: "The rule does not judge by a cuda-compat package in the image. The release of a runtime that is linked in is read from the device code beside it or from " +
-		"the function names it carries; where neither tells, the finding is open. A shared runtime that nothing in the image uses is left out.",
+		"the function names it carries; where neither tells, and for a CUDA major that this version does not know, the finding is open. A shared runtime that nothing in the image uses is left out.",
 	References: []string{
 		"NVIDIA CUDA Compatibility, section Minor Version Compatibility",
 		"CUDA Toolkit release notes, table CUDA Toolkit and Corresponding Driver Versions",
@@ -25,10 +25,15 @@ func runDriverFloor(p *pass) []problem {
 	var out []problem
 	for _, s := range p.subjects {
 		for i, t := range p.targets {
-			if s.need.unknown && len(s.code.Entries) > 0 {
+			newer := p.newerThanKnown(s)
+			if newer || s.need.unknown && len(s.code.Entries) > 0 {
+				found := s.need.evidence
+				if newer {
+					found = fmt.Sprintf("CUDA %s (%s)", s.need.version, found)
+				}
 				out = append(out, problem{
 					subject: s, target: i, level: p.level(s, i, LevelWarning), kind: KindOpen, drivers: true,
-					what: "cannot tell whether it is too new for driver", found: s.need.evidence, needs: "a runtime whose CUDA release is known",
+					what: "cannot tell whether it is too new for driver", found: found, needs: "a runtime whose CUDA release is known",
 					hint: "look up which CUDA release the file was built with and compare it with the driver",
 				})
 				continue
@@ -38,15 +43,19 @@ func runDriverFloor(p *pass) []problem {
 				continue
 			}
 			level := p.level(s, i, LevelError)
-			if !floor.Firm() {
+			if !floor.Firm() || s.need.guessed {
 				level = lower(level, LevelWarning)
 			}
 			major := s.need.version.Major
-			out = append(out, problem{
+			pr := problem{
 				subject: s, target: i, level: level, kind: KindFail, drivers: true,
 				what: "too new for driver", found: fmt.Sprintf("CUDA %d", major), needs: fmt.Sprintf("driver %s or newer", floor.Driver),
 				hint: fmt.Sprintf("update the driver to %s or newer, or take a build for an older CUDA than %d", floor.Driver, major),
-			})
+			}
+			if s.spare[i] {
+				pr.hint = spareHint
+			}
+			out = append(out, pr)
 		}
 	}
 	return out

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -25,11 +24,9 @@ var ptxTooNew = &Rule{
 }
 
 func describePTX(p *pass, s *subject, i int, pr *problem) {
-	t := p.targets[i]
 	e := s.results[i].Entry
 	pr.what = "PTX too new for"
 	pr.found = fmt.Sprintf("PTX ISA %s for %s and no machine code that runs", e.ISA, e.Target)
-	newest := t.Driver.Branch.PTX
 	update := ""
 	if isa, err := cuda.ParseVersion(e.ISA); err == nil {
 		if floor, ok := p.know.PTXDriver(isa); ok {
@@ -39,7 +36,13 @@ func describePTX(p *pass, s *subject, i int, pr *problem) {
 			}
 		}
 	}
-	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
-		return fmt.Sprintf("PTX ISA %s or older, or machine code for the GPU", newest), update + "add machine code: " + p.buildFor(gpus)
+	pr.words = func(p *pass, _ *subject, on []target) (needs, hint string) {
+		newest := on[0].Driver.Branch.PTX
+		for _, t := range on {
+			if t.Driver.Branch.PTX.Compare(newest) < 0 {
+				newest = t.Driver.Branch.PTX
+			}
+		}
+		return fmt.Sprintf("PTX ISA %s or older, or machine code for the GPU", newest), update + "add machine code: " + p.buildFor(gpusOf(on))
 	}
 }

@@ -19,6 +19,6 @@ var archMissing = &Rule{
 	run: func(p *pass) []problem { return p.uncovered(coverage.ReasonMissing, describeMissing) },
 }
 
-func describeMissing(_ *pass, s *subject, _ int, pr *problem) {
-	pr.what, pr.found, pr.words = "no code for", s.found(), codeWords
+func describeMissing(p *pass, s *subject, i int, pr *problem) {
+	pr.what, pr.found, pr.words = "no code for", p.found(s, i), codeWords
 }

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
@@ -22,10 +21,11 @@ var archSpecific = &Rule{
 	run: func(p *pass) []problem { return p.uncovered(coverage.ReasonSuffix, describeSuffix) },
 }
 
-func describeSuffix(_ *pass, s *subject, i int, pr *problem) {
+func describeSuffix(p *pass, s *subject, i int, pr *problem) {
 	pr.what = "code tied to another GPU than"
-	pr.found = fmt.Sprintf("%s, which runs only there, among %s", s.results[i].Entry.Target, s.found())
-	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+	pr.found = fmt.Sprintf("%s, which runs only there, among %s", s.results[i].Entry.Target, p.found(s, i))
+	pr.words = func(p *pass, _ *subject, on []target) (needs, hint string) {
+		gpus := gpusOf(on)
 		return needsCode(gpus), "take a release that supports the GPU, or build for it as well: " + p.buildFor(gpus)
 	}
 }

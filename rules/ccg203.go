@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
@@ -24,8 +23,9 @@ func describeTegra(p *pass, s *subject, i int, pr *problem) {
 		side = "Tegra"
 	}
 	pr.what = "only " + side + " code for"
-	pr.found = fmt.Sprintf("%s among %s", s.results[i].Entry.Target, s.found())
-	pr.words = func(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+	pr.found = fmt.Sprintf("%s among %s", s.results[i].Entry.Target, p.found(s, i))
+	pr.words = func(p *pass, _ *subject, on []target) (needs, hint string) {
+		gpus := gpusOf(on)
 		hint = "add " + p.buildFor(gpus)
 		if gpus[0].Tegra {
 			hint += "; if your boards run desktop code, set [tegra] relax in the fleet file"

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -28,14 +27,10 @@ func runArchHole(p *pass) []problem {
 		if s.role == RoleDispatch || s.role == RoleData {
 			continue
 		}
-		total := 0
-		for _, u := range s.code.Units {
-			total += u.Count
-		}
 		for n := range s.code.Units {
 			u := &s.code.Units[n]
 			if !u.Dominant {
-				out = append(out, p.holes(s, u, total)...)
+				out = append(out, p.holes(s, u)...)
 			}
 		}
 	}
@@ -43,7 +38,7 @@ func runArchHole(p *pass) []problem {
 }
 
 // holes returns the targets that the file covers and the unit does not.
-func (p *pass) holes(s *subject, u *coverage.Unit, total int) []problem {
+func (p *pass) holes(s *subject, u *coverage.Unit) []problem {
 	var out []problem
 	for i, t := range p.targets {
 		if o := s.results[i].Outcome; o != coverage.Native && o != coverage.JIT {
@@ -58,16 +53,16 @@ func (p *pass) holes(s *subject, u *coverage.Unit, total int) []problem {
 		}
 		out = append(out, problem{
 			subject: s, target: i, level: level, kind: KindFail,
-			what:  fmt.Sprintf("%d of %d containers have no code for", u.Count, total),
+			what:  fmt.Sprintf("%d of %d containers have no code for", u.Count, s.containers()),
 			found: "containers with " + targetList(u.Targets), words: holeWords,
 		})
 	}
 	return out
 }
 
-func holeWords(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
+func holeWords(p *pass, _ *subject, on []target) (needs, hint string) {
 	return "code for these GPUs in each container whose kernels run there",
-		"if these kernels are meant for other GPUs, nothing; else build them with " + p.buildFor(gpus)
+		"if these kernels are meant for other GPUs, nothing; else build them with " + p.buildFor(gpusOf(on))
 }
 
 // between reports whether a compute capability lies between plain targets: such a unit

@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 
-	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
@@ -44,8 +43,12 @@ func runPTXOnly(p *pass) []problem {
 	return out
 }
 
-func startWords(p *pass, _ *subject, gpus []matrix.GPU) (needs, hint string) {
-	return "machine code to start at once", "add " + p.buildFor(gpus)
+func startWords(p *pass, s *subject, on []target) (needs, hint string) {
+	hint = "add " + p.buildFor(gpusOf(on))
+	if s.library.Dispatch {
+		hint = p.codeHint(s, gpusOf(on))
+	}
+	return "machine code to start at once", hint
 }
 
 // majorsBetween counts architecture majors from a to b; there is no major 11

@@ -3,6 +3,8 @@ package rules
 import (
 	"fmt"
 
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
@@ -13,7 +15,7 @@ var opaqueCode = &Rule{
 	Why: "Undecided is not a pass: the entry may be the only code for the GPU. Obfuscated and indexed entries and Tile IR are made by options of NVIDIA's tools that few builds use; " +
 		"machine code for sm_101 may or may not load on Thor, which CUDA 13 calls 11.0.",
 	Fix:    "Ask who built the file which targets it has, or test it once on the GPU; then mark the file optional in the fleet file, or set the level of this rule.",
-	Limits: "The finding is open, not a failure.",
+	Limits: "The finding is open, not a failure. It is a warning where only the number of Thor is in question.",
 	References: []string{
 		"NVIDIA nvcc manual and nvFatbin documentation",
 	},
@@ -28,16 +30,38 @@ func runOpaque(p *pass) []problem {
 			if r.Outcome != coverage.Undecided {
 				continue
 			}
-			why := r.Entry.Opaque
-			if why == "" {
-				why = fmt.Sprintf("kind %s, of which it is not known when it runs", r.Entry.Kind)
-			}
+			why, level := p.whyOpen(r.Entry, i)
 			out = append(out, problem{
-				subject: s, target: i, level: p.level(s, i, LevelError), kind: KindOpen, what: "cannot tell whether it runs on",
-				found: fmt.Sprintf("%s for %s (%s)", r.Entry.Kind, r.Entry.Target, why), needs: "code that can be read",
-				hint: "test the file on this GPU, or take a build with plain machine code",
+				subject: s, target: i, level: p.level(s, i, level), kind: KindOpen, what: "cannot tell whether it runs on",
+				found: fmt.Sprintf("%s for %s (%s)", r.Entry.Kind, r.Entry.Target, why), needs: "code that is known to run there",
+				hint: "test the file on this GPU, or take a build with plain machine code for it",
 			})
 		}
 	}
 	return out
+}
+
+// whyOpen says why it cannot be told whether an entry runs on a target, and how much
+// that matters.
+func (p *pass) whyOpen(e *facts.Entry, i int) (string, Level) {
+	gpu := p.targets[i].GPU.CC
+	level := p.codeLevel(i)
+	if e.Opaque != "" {
+		return e.Opaque, level
+	}
+	if arch, err := cuda.ParseArch(e.Target); err == nil {
+		if alias, ok := p.know.Alias(arch.CC); ok && alias.CC == gpu {
+			if !alias.Firm() {
+				level = LevelWarning
+			}
+			return fmt.Sprintf("%s is another number of %s, and it is not documented whether code for one runs on the other", arch.CC, gpu), level
+		}
+	}
+	switch e.Kind {
+	case facts.EntryCubin:
+		return fmt.Sprintf("compressed with the codec %q, which cannot be read", e.Codec), level
+	case facts.EntryPTX, facts.EntryRelocPTX:
+		return "its PTX ISA version is not known", level
+	}
+	return "it is not known when the driver takes code of this kind", level
 }

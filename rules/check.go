@@ -36,7 +36,7 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	}
 	var findings []Finding
 	for _, rule := range All() {
-		for _, c := range merge(rule.run(p)) {
+		for _, c := range p.merge(rule.run(p)) {
 			if f := p.finding(rule, c); applyLevel(&f, rule, fleet.Levels) {
 				findings = append(findings, f)
 			}
@@ -51,7 +51,7 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	for _, t := range p.targets {
 		r.Targets = append(r.Targets, TargetResult{
 			Name: t.String(), Platform: p.platform.Name, Driver: t.Driver.Version.String(), Assumed: t.Driver.Assumed,
-			GPU: t.GPU.Name, CC: t.GPU.CC.String(), Verdict: verdictOf(t.String(), findings),
+			GPU: t.GPU.Name, CC: t.GPU.CC.String(), Verdict: p.verdict(t.String(), findings),
 		})
 	}
 	r.Findings = append(r.Findings, findings...)
@@ -80,10 +80,14 @@ func levelOf(rule *Rule, levels map[string]string) (Level, bool) {
 	return Level(set), ok
 }
 
-// verdictOf judges one target. An open question is no pass even where its level is low
-// enough not to stop a build, unless the user turned it down to a note.
-func verdictOf(name string, findings []Finding) Verdict {
+// verdict judges one target. An open question is no pass even where its level is low
+// enough not to stop a build, unless the user turned it down to a note; what was not
+// read is no pass whatever its level.
+func (p *pass) verdict(name string, findings []Finding) Verdict {
 	v := Pass
+	if len(p.platform.Unread) > 0 {
+		v = Undecided
+	}
 	for _, f := range findings {
 		if !slices.Contains(f.Targets, name) {
 			continue

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/matrix"
@@ -36,7 +37,7 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	level, set := levelOf(driverFloor, fleet.Levels)
 	ps.floorLowered = set && level != driverFloor.Level
 	for _, t := range fleet.Targets {
-		if len(t.Platforms) > 0 && p.Name != "" && !slices.Contains(t.Platforms, p.Name) {
+		if len(t.Platforms) > 0 && p.Name != "" && !slices.ContainsFunc(t.Platforms, func(f string) bool { return samePlatform(f, p.Name) }) {
 			continue
 		}
 		for _, g := range t.GPUs {
@@ -54,6 +55,14 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	ps.judgeAll()
 	ps.markVariants()
 	return ps
+}
+
+// samePlatform compares os/architecture[/variant]. A variant that only one side
+// writes makes no difference: arm64 and arm64/v8 are the same machines.
+func samePlatform(a, b string) bool {
+	x, y := strings.Split(a, "/"), strings.Split(b, "/")
+	n := min(len(x), len(y))
+	return n >= 2 && slices.Equal(x[:n], y[:n])
 }
 
 // dropSpareRuntimes leaves out shared runtimes of a CUDA major that nothing in
@@ -152,6 +161,13 @@ func (p *pass) floor(s *subject, d matrix.Driver) (matrix.Floor, bool) {
 	}
 	floor, ok := p.know.RuntimeFloor(s.need.version)
 	return floor, ok && d.Version.Compare(floor.Driver) < 0
+}
+
+// newerThanKnown reports whether a file uses a runtime of a CUDA major that came after
+// what the matrix knows.
+func (p *pass) newerThanKnown(s *subject) bool {
+	majors := p.know.Majors()
+	return len(majors) > 0 && s.need.version.Major > majors[len(majors)-1].Major
 }
 
 // level lowers the level of a rule for a file that does not decide.

@@ -22,9 +22,9 @@ type problem struct {
 	found   string
 	needs   string
 	hint    string
-	// words gives needs and hint where they depend on the GPUs of all merged
-	// problems; it replaces the fields.
-	words func(p *pass, s *subject, gpus []matrix.GPU) (needs, hint string)
+	// words gives needs and hint where they depend on the file and on all of its
+	// targets; it replaces the fields.
+	words func(p *pass, s *subject, on []target) (needs, hint string)
 }
 
 // says is what two problems must agree in to be one finding.
@@ -40,23 +40,23 @@ type claim struct {
 }
 
 // merge joins problems that say the same: first the targets of each file, then
-// the files that share them.
-func merge(problems []problem) []claim {
+// the files that share them and the advice.
+func (p *pass) merge(problems []problem) []claim {
 	type fileKey struct {
 		says [6]string
 		file *subject
 	}
 	var perFile []claim
 	index := map[fileKey]int{}
-	for _, p := range problems {
-		key := fileKey{p.says(), p.subject}
+	for _, pr := range problems {
+		key := fileKey{pr.says(), pr.subject}
 		i, ok := index[key]
 		if !ok {
 			i = len(perFile)
 			index[key] = i
-			perFile = append(perFile, claim{problem: p, subjects: []*subject{p.subject}})
+			perFile = append(perFile, claim{problem: pr, subjects: []*subject{pr.subject}})
 		}
-		perFile[i].targets = append(perFile[i].targets, p.target)
+		perFile[i].targets = append(perFile[i].targets, pr.target)
 	}
 	type setKey struct {
 		says    [6]string
@@ -65,6 +65,9 @@ func merge(problems []problem) []claim {
 	var out []claim
 	same := map[setKey]int{}
 	for _, c := range perFile {
+		if c.words != nil {
+			c.needs, c.hint = c.words(p, c.subject, p.at(c.targets))
+		}
 		key := setKey{c.says(), fmt.Sprint(c.targets)}
 		if i, ok := same[key]; ok {
 			out[i].subjects = append(out[i].subjects, c.subjects...)
@@ -89,21 +92,25 @@ func (p *pass) finding(r *Rule, c claim) Finding {
 		f.Targets = append(f.Targets, p.targets[i].String())
 	}
 	f.Target = f.Targets[0]
-	needs := c.needs
-	if c.words != nil {
-		needs, f.Hint = c.words(p, c.subjects[0], p.gpus(c.targets))
-	}
-	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, needs)
+	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, c.needs)
 	return f
 }
 
-// gpus returns the distinct GPUs of targets.
-func (p *pass) gpus(targets []int) []matrix.GPU {
-	var out []matrix.GPU
+// at returns targets by their index.
+func (p *pass) at(targets []int) []target {
+	var out []target
 	for _, i := range targets {
-		g := p.targets[i].GPU
-		if !slices.ContainsFunc(out, func(o matrix.GPU) bool { return o.Name == g.Name }) {
-			out = append(out, g)
+		out = append(out, p.targets[i])
+	}
+	return out
+}
+
+// gpusOf returns the distinct GPUs of targets.
+func gpusOf(on []target) []matrix.GPU {
+	var out []matrix.GPU
+	for _, t := range on {
+		if !slices.ContainsFunc(out, func(o matrix.GPU) bool { return o.Name == t.GPU.Name }) {
+			out = append(out, t.GPU)
 		}
 	}
 	return out

@@ -43,6 +43,15 @@ type subject struct {
 	spare   []bool
 }
 
+// containers counts the containers that are judged.
+func (s *subject) containers() int {
+	n := 0
+	for _, u := range s.code.Units {
+		n += u.Count
+	}
+	return n
+}
+
 func (s *subject) name() string { return path.Base(s.file.Path) }
 
 // cudaNeed is the CUDA release of the runtime that a file uses.
@@ -51,10 +60,15 @@ type cudaNeed struct {
 	evidence string
 	itself   bool // the file is the runtime
 	unknown  bool // a runtime is linked in, and its release is not known
+	guessed  bool // the release rests on knowledge that carries no error
 }
 
-// newSubject prepares a file, or returns nil for one that no rule looks at.
+// newSubject prepares a file, or returns nil for one that no rule looks at: without
+// device code or runtime, or an object file that only a linker reads.
 func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source facts.Source) *subject {
+	if f.ELF != nil && f.ELF.Type == "rel" && source != facts.SourceFile {
+		return nil
+	}
 	s := &subject{file: f, need: needOf(f, k), role: RolePrimary}
 	if f.Code != nil {
 		s.code = coverage.Arrange(f.Code)
@@ -123,8 +137,8 @@ func needOf(f *facts.File, k *matrix.Knowledge) cudaNeed {
 	}
 	for _, n := range f.ELF.Needed {
 		if lib, ok := k.Library(n); ok && !lib.DriverSide {
-			if majors := lib.Majors(n); len(majors) == 1 {
-				return cudaNeed{version: cuda.Version{Major: majors[0]}, evidence: "needs " + n}
+			if soname, ok := lib.SonameOf(n); ok && len(soname.CUDA) == 1 {
+				return cudaNeed{version: cuda.Version{Major: soname.CUDA[0]}, evidence: "needs " + n, guessed: !soname.Grade.Firm()}
 			}
 		}
 	}

@@ -11,6 +11,9 @@ import (
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
+// spareHint goes with a file beside which another variant does the work.
+const spareHint = "nothing to do: another variant of this file serves these targets"
+
 // describe fills in the words of a problem.
 type describe func(p *pass, s *subject, i int, pr *problem)
 
@@ -24,15 +27,24 @@ func (p *pass) uncovered(reason coverage.Reason, words describe) []problem {
 			if r.Outcome != coverage.None || r.Reason != reason || p.blamesRuntime(s, i, reason) {
 				continue
 			}
-			pr := problem{subject: s, target: i, level: p.level(s, i, LevelError), kind: KindFail}
+			pr := problem{subject: s, target: i, level: p.level(s, i, p.codeLevel(i)), kind: KindFail}
 			words(p, s, i, &pr)
 			if s.spare[i] {
-				pr.words, pr.needs, pr.hint = nil, "nothing here", "nothing to do: another variant of this file serves these targets"
+				pr.words, pr.needs, pr.hint = nil, "nothing here", spareHint
 			}
 			out = append(out, pr)
 		}
 	}
 	return out
+}
+
+// codeLevel is the level of a finding about code for the GPU of a target: no error
+// rests on a GPU whose compute capability is not well known.
+func (p *pass) codeLevel(i int) Level {
+	if !p.targets[i].GPU.Firm() {
+		return LevelWarning
+	}
+	return LevelError
 }
 
 // blamesRuntime reports whether the driver is too old for the runtime of the file in the
@@ -45,15 +57,30 @@ func (p *pass) blamesRuntime(s *subject, i int, reason coverage.Reason) bool {
 	return tooOld
 }
 
+// found describes the code of a subject, or of the containers that decide where others
+// do have code for the target.
+func (p *pass) found(s *subject, i int) string {
+	t := p.targets[i].Target
+	if o := p.judge.Union(&s.code, t).Outcome; o == coverage.Native || o == coverage.JIT {
+		for n := range s.code.Units {
+			if u := &s.code.Units[n]; u.Dominant && p.judge.Unit(u, t).Outcome == coverage.None {
+				return fmt.Sprintf("%d of %d containers with %s alone", u.Count, s.containers(), targetList(u.Targets))
+			}
+		}
+	}
+	return s.found()
+}
+
 // codeWords says what code the GPUs can run and how to get it.
-func codeWords(p *pass, s *subject, gpus []matrix.GPU) (needs, hint string) {
+func codeWords(p *pass, s *subject, on []target) (needs, hint string) {
+	gpus := gpusOf(on)
 	return needsCode(gpus), p.codeHint(s, gpus)
 }
 
 // needsCode says what code would run on every one of the GPUs.
 func needsCode(gpus []matrix.GPU) string {
 	var sms []string
-	lowest, plain := gpus[0].CC, true
+	lowest, plain, minors := gpus[0].CC, true, false
 	for _, g := range gpus {
 		if sm := fmt.Sprintf("sm_%d%d", g.CC.Major, g.CC.Minor); !slices.Contains(sms, sm) {
 			sms = append(sms, sm)
@@ -61,11 +88,11 @@ func needsCode(gpus []matrix.GPU) string {
 		if g.CC.Compare(lowest) < 0 {
 			lowest = g.CC
 		}
-		plain = plain && !g.Tegra
+		plain, minors = plain && !g.Tegra, minors || g.CC.Minor > 0
 	}
 	slices.SortFunc(sms, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
 	text := strings.Join(sms, " ") + " machine code"
-	if plain {
+	if plain && minors {
 		text += " (a lower minor of the same major will do)"
 	}
 	return fmt.Sprintf("%s, or PTX for compute_%d%d or lower", text, lowest.Major, lowest.Minor)
@@ -76,7 +103,9 @@ func needsCode(gpus []matrix.GPU) string {
 func (p *pass) buildFor(gpus []matrix.GPU) string {
 	var ccs []cuda.ComputeCapability
 	for _, g := range gpus {
-		i := slices.IndexFunc(ccs, func(c cuda.ComputeCapability) bool { return c == g.CC || c.Major == g.CC.Major && !g.Tegra })
+		i := slices.IndexFunc(ccs, func(c cuda.ComputeCapability) bool {
+			return c == g.CC || c.Major == g.CC.Major && !g.Tegra && !p.judge.Tegra(c)
+		})
 		switch {
 		case i < 0:
 			ccs = append(ccs, g.CC)
@@ -124,6 +153,8 @@ func (p *pass) codeHint(s *subject, gpus []matrix.GPU) string {
 	c, ok := p.know.Capability(cc)
 	tooOld := ok && !c.LastCUDA.IsZero() && s.need.version.Compare(c.LastCUDA) > 0
 	switch {
+	case s.library.Use == matrix.UsePerGPU:
+		return fmt.Sprintf("nothing to do where another file of %s is for these GPUs", s.library.Name)
 	case tooOld && s.library.Name != "":
 		return fmt.Sprintf("take a release of %s built for CUDA %s or older", s.library.Name, c.LastCUDA)
 	case tooOld:

@@ -142,7 +142,12 @@ func (c *choice) machineCode(e *facts.Entry, arch cuda.Arch) {
 }
 
 func (c *choice) text(e *facts.Entry, arch cuda.Arch) {
-	if why := c.judge.ptxRuns(arch, c.target.GPU.CC); why != "" {
+	switch why := c.judge.ptxRuns(arch, c.target.GPU.CC); why {
+	case "":
+	case ReasonOpaque:
+		c.opaque = e
+		return
+	default:
 		c.block(why, e)
 		return
 	}
@@ -229,15 +234,19 @@ func (j *Judge) machineCodeRuns(arch cuda.Arch, t Target) Reason {
 	if arch.CC.Compare(gpu) > 0 {
 		return ReasonMissing
 	}
-	if arch.CC != gpu && j.isTegra(arch.CC) != t.GPU.Tegra && !t.TegraRelaxed {
+	if arch.CC != gpu && j.Tegra(arch.CC) != t.GPU.Tegra && !t.TegraRelaxed {
 		return ReasonTegra
 	}
 	return ""
 }
 
-// ptxRuns returns why PTX for arch cannot be compiled for a GPU.
+// ptxRuns returns why PTX for arch cannot be compiled for a GPU, or the
+// empty reason.
 func (j *Judge) ptxRuns(arch cuda.Arch, gpu cuda.ComputeCapability) Reason {
+	alias, renamed := j.know.Alias(arch.CC)
 	switch {
+	case arch.Suffix != "" && renamed && alias.CC == gpu:
+		return ReasonOpaque
 	case arch.Suffix == "a" && arch.CC != gpu:
 		return ReasonSuffix
 	case arch.Suffix == "f" && !j.inFamily(arch.CC, gpu):
@@ -252,7 +261,8 @@ func (j *Judge) inFamily(of, gpu cuda.ComputeCapability) bool {
 	return slices.ContainsFunc(j.know.Family(of), func(m matrix.Member) bool { return m.CC == gpu })
 }
 
-func (j *Judge) isTegra(cc cuda.ComputeCapability) bool {
+// Tegra reports whether a compute capability is that of a Tegra GPU.
+func (j *Judge) Tegra(cc cuda.ComputeCapability) bool {
 	c, ok := j.know.Capability(cc)
 	return ok && c.Tegra
 }

@@ -137,12 +137,12 @@ func variant(entries []facts.Entry) string {
 
 // markDominant marks the most common set of targets and its supersets. Kernels
 // that are specialised for one GPU may be more numerous than the rest of the file, so
-// sets with one compute capability are not asked while there are others.
+// their sets are not asked while there are others.
 func markDominant(units []Unit) {
 	if len(units) == 0 {
 		return
 	}
-	candidates := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return !severalGPUs(u.Targets) })
+	candidates := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return specialised(u, units) })
 	if len(candidates) == 0 {
 		candidates = units
 	}
@@ -155,21 +155,30 @@ func markDominant(units []Unit) {
 	}
 }
 
-// severalGPUs reports whether targets name more than one compute capability.
-func severalGPUs(targets []string) bool {
-	var first cuda.ComputeCapability
+// specialised reports whether a unit was meant for one GPU: its code is tied
+// there by a suffix, or the file has units for other single GPUs too. A unit
+// for one GPU that stands alone is what the whole build was made for.
+func specialised(u Unit, units []Unit) bool {
+	cc, tied, ok := onlyGPU(u.Targets)
+	return ok && (tied || slices.ContainsFunc(units, func(o Unit) bool {
+		other, tied, ok := onlyGPU(o.Targets)
+		return ok && !tied && other != cc
+	}))
+}
+
+// onlyGPU returns the one compute capability that targets are for, and whether
+// each is tied to it by a suffix. It is false where the targets reach several, as
+// plain PTX does.
+func onlyGPU(targets []string) (only cuda.ComputeCapability, tied, ok bool) {
+	tied = true
 	for i, t := range targets {
 		a, err := cuda.ParseArch(t)
-		if err != nil {
-			continue
+		if err != nil || a.Virtual && a.Suffix == "" || i > 0 && a.CC != only {
+			return only, false, false
 		}
-		if i == 0 {
-			first = a.CC
-		} else if a.CC != first {
-			return true
-		}
+		only, tied = a.CC, tied && a.Suffix != ""
 	}
-	return false
+	return only, tied, len(targets) > 0
 }
 
 func covers(have, want []string) bool {
@@ -204,18 +213,21 @@ func (j *Judge) File(code *Code, t Target) Result {
 
 // linkAtLoad judges code for which no linked machine code fits. The driver then
 // compiles the PTX of each input of the device linker and links the result; one input
-// without PTX that fits makes it fail (nvcc manual, "JIT linking").
+// without PTX that fits makes it fail (nvcc manual, "JIT linking"). It is false
+// where the PTX is no news: missing, or for other GPUs.
 func (j *Judge) linkAtLoad(code *Code, t Target) (Result, bool) {
-	if len(code.unlinked) == 0 {
-		return Result{}, false
-	}
-	var r Result
+	worst := Result{Outcome: Absent}
 	for _, c := range code.unlinked {
-		if r = j.Container(c.Entries, t); r.Outcome != JIT {
+		r := j.Container(c.Entries, t)
+		compiled := r.Outcome == JIT || r.Outcome == Undecided || r.Reason == ReasonPTX || r.Reason == ReasonCodec
+		if !compiled {
 			return Result{}, false
 		}
+		if r.Outcome > worst.Outcome {
+			worst = r
+		}
 	}
-	return r, true
+	return worst, worst.Outcome != Absent
 }
 
 func (j *Judge) dominant(code *Code, t Target) Result {
