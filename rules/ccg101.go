@@ -32,7 +32,7 @@ func runDriverFloor(p *pass) []problem {
 					found = fmt.Sprintf("CUDA %s (%s)", s.need.version, found)
 				}
 				out = append(out, problem{
-					subject: s, target: i, level: p.level(s, i, LevelWarning), kind: KindOpen, drivers: true,
+					subject: s, target: i, level: LevelWarning, most: p.most(s, i), kind: KindOpen, drivers: true,
 					what: "cannot tell whether it is too new for driver", found: found, needs: "a runtime whose CUDA release is known",
 					hint: "look up which CUDA release the file was built with and compare it with the driver",
 				})
@@ -42,13 +42,13 @@ func runDriverFloor(p *pass) []problem {
 			if !tooOld {
 				continue
 			}
-			level := p.level(s, i, LevelError)
+			most := p.most(s, i)
 			if !floor.Firm() || s.need.guessed {
-				level = lower(level, LevelWarning)
+				most = lower(most, LevelWarning)
 			}
 			major := s.need.version.Major
 			pr := problem{
-				subject: s, target: i, level: level, kind: KindFail, drivers: true,
+				subject: s, target: i, level: LevelError, most: most, kind: KindFail, drivers: true,
 				what: "too new for driver", found: fmt.Sprintf("CUDA %d", major), needs: fmt.Sprintf("driver %s or newer", floor.Driver),
 				hint: fmt.Sprintf("update the driver to %s or newer, or take a build for an older CUDA than %d", floor.Driver, major),
 			}

@@ -32,7 +32,7 @@ func describePTX(p *pass, s *subject, i int, pr *problem) {
 		if floor, ok := p.know.PTXDriver(isa); ok {
 			update = fmt.Sprintf("update the driver to R%d or newer, or ", floor.Branch)
 			if !floor.Firm() {
-				pr.level = lower(pr.level, LevelWarning)
+				pr.most = lower(pr.most, LevelWarning)
 			}
 		}
 	}

@@ -33,6 +33,6 @@ func describeCodec(p *pass, s *subject, i int, pr *problem) {
 	pr.needs = fmt.Sprintf("driver %s or newer", floor.Driver)
 	pr.hint = fmt.Sprintf("build with --compress-mode=speed or none, or update the driver to %s or newer", floor.Driver)
 	if !floor.Firm() {
-		pr.level = lower(pr.level, LevelWarning)
+		pr.most = lower(pr.most, LevelWarning)
 	}
 }

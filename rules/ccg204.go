@@ -24,7 +24,7 @@ var archHole = &Rule{
 func runArchHole(p *pass) []problem {
 	var out []problem
 	for _, s := range p.subjects {
-		if s.role == RoleDispatch || s.role == RoleData {
+		if s.role == RoleDispatch || s.role == RoleData || s.code.PerGPU {
 			continue
 		}
 		for n := range s.code.Units {
@@ -44,15 +44,15 @@ func (p *pass) holes(s *subject, u *coverage.Unit) []problem {
 		if o := s.results[i].Outcome; o != coverage.Native && o != coverage.JIT {
 			continue
 		}
-		if p.judge.Unit(u, t.Target).Outcome != coverage.None {
+		if r := p.judge.Unit(u, t.Target); r.Outcome != coverage.None || p.blamesRuntime(s, i, r.Reason) {
 			continue
 		}
-		level := LevelNote
+		most := LevelNote // specialised on purpose
 		if between(u.Targets, t.GPU.CC) {
-			level = p.level(s, i, LevelWarning)
+			most = p.most(s, i)
 		}
 		out = append(out, problem{
-			subject: s, target: i, level: level, kind: KindFail,
+			subject: s, target: i, level: LevelWarning, most: most, kind: KindFail,
 			what:  fmt.Sprintf("%d of %d containers have no code for", u.Count, s.containers()),
 			found: "containers with " + targetList(u.Targets), words: holeWords,
 		})

@@ -13,8 +13,9 @@ var ptxOnly = &Rule{
 	Wrong: "The file has no machine code for the GPU; the driver compiles its PTX when the program starts.",
 	Why: "This works, and costs: the first start compiles for seconds to minutes, again on every new node and after each driver update unless the cache in `~/.nv/ComputeCache` is kept. " +
 		"PTX for a much older target lacks what newer GPUs offer, and some programs refuse it at run time: ggml reports \"no device code compatible with CUDA arch 520\" although the driver compiled it.",
-	Fix:    "Add machine code for the GPU with the `-gencode` flags of the finding.",
-	Limits: "It is a warning where the PTX is two or more architecture majors behind the GPU, and a note otherwise and for libraries that choose among their kernels.",
+	Fix: "Add machine code for the GPU with the `-gencode` flags of the finding.",
+	Limits: "It is a warning where the PTX is two or more architecture majors behind the GPU, and a note otherwise and for libraries that choose among their kernels. " +
+		"It is a warning too where the driver would have to link the PTX of many units at load: NVIDIA documents that, and NCCL was reported to fail there with \"named symbol not found\".",
 	References: []string{
 		"CUDA C++ Programming Guide, section Just-in-Time Compilation",
 	},
@@ -29,18 +30,28 @@ func runPTXOnly(p *pass) []problem {
 			if r.Outcome != coverage.JIT || s.role == RoleData {
 				continue
 			}
-			level := LevelNote
-			if arch, err := cuda.ParseArch(r.Entry.Target); err == nil && (s.role == RolePrimary || s.role == RoleVariant) && majorsBetween(arch.CC, t.GPU.CC) >= 2 {
-				level = p.level(s, i, LevelWarning)
+			level, most := LevelNote, p.most(s, i)
+			if arch, err := cuda.ParseArch(r.Entry.Target); r.LinkedAtLoad || err == nil && majorsBetween(arch.CC, t.GPU.CC) >= 2 {
+				level = LevelWarning
+			}
+			if !r.LinkedAtLoad && s.role != RolePrimary && s.role != RoleVariant {
+				most = LevelNote
 			}
 			out = append(out, problem{
-				subject: s, target: i, level: level, kind: KindFail, what: "compiled at start for",
+				subject: s, target: i, level: level, most: most, kind: KindFail, what: startVerb(r) + " at start for",
 				found: fmt.Sprintf("PTX for %s (ISA %s) as the nearest code", r.Entry.Target, r.Entry.ISA),
 				words: startWords,
 			})
 		}
 	}
 	return out
+}
+
+func startVerb(r coverage.Result) string {
+	if r.LinkedAtLoad {
+		return "compiled and linked"
+	}
+	return "compiled"
 }
 
 func startWords(p *pass, s *subject, on []target) (needs, hint string) {

@@ -26,42 +26,62 @@ func runOpaque(p *pass) []problem {
 	var out []problem
 	for _, s := range p.subjects {
 		for i := range p.targets {
-			r := s.results[i]
-			if r.Outcome != coverage.Undecided {
-				continue
+			if r := s.results[i]; r.Outcome == coverage.Undecided {
+				out = append(out, p.open(s, i, r, LevelError))
 			}
-			why, level := p.whyOpen(r.Entry, i)
-			out = append(out, problem{
-				subject: s, target: i, level: p.level(s, i, level), kind: KindOpen, what: "cannot tell whether it runs on",
-				found: fmt.Sprintf("%s for %s (%s)", r.Entry.Kind, r.Entry.Target, why), needs: "code that is known to run there",
-				hint: "test the file on this GPU, or take a build with plain machine code for it",
-			})
+			out = append(out, p.openUnits(s, i)...)
 		}
 	}
 	return out
 }
 
-// whyOpen says why it cannot be told whether an entry runs on a target, and how much
-// that matters.
+func (p *pass) open(s *subject, i int, r coverage.Result, most Level) problem {
+	why, known := p.whyOpen(r.Entry, i)
+	return problem{
+		subject: s, target: i, level: LevelError, most: lower(lower(p.most(s, i), known), most), kind: KindOpen, what: "cannot tell whether it runs on",
+		found: fmt.Sprintf("%s for %s (%s)", r.Entry.Kind, r.Entry.Target, why), needs: "code that is known to run there",
+		hint: "test the file on this GPU, or take a build with plain machine code for it",
+	}
+}
+
+// openUnits notes containers that cannot be judged in a file that covers the target.
+func (p *pass) openUnits(s *subject, i int) []problem {
+	if o := s.results[i].Outcome; s.role == RoleDispatch || o != coverage.Native && o != coverage.JIT {
+		return nil
+	}
+	var out []problem
+	for n := range s.code.Units {
+		u := &s.code.Units[n]
+		if r := p.judge.Unit(u, p.targets[i].Target); !u.Dominant && r.Outcome == coverage.Undecided {
+			pr := p.open(s, i, r, LevelNote)
+			pr.what = fmt.Sprintf("cannot tell whether %d of %d containers run on", u.Count, s.containers())
+			out = append(out, pr)
+		}
+	}
+	return out
+}
+
+// whyOpen says why it cannot be told whether an entry runs on a target, and the
+// most that it may matter.
 func (p *pass) whyOpen(e *facts.Entry, i int) (string, Level) {
 	gpu := p.targets[i].GPU.CC
-	level := p.codeLevel(i)
+	most := p.codeLevel(i)
 	if e.Opaque != "" {
-		return e.Opaque, level
+		return e.Opaque, most
 	}
 	if arch, err := cuda.ParseArch(e.Target); err == nil {
 		if alias, ok := p.know.Alias(arch.CC); ok && alias.CC == gpu {
 			if !alias.Firm() {
-				level = LevelWarning
+				most = LevelWarning
 			}
-			return fmt.Sprintf("%s is another number of %s, and it is not documented whether code for one runs on the other", arch.CC, gpu), level
+			return fmt.Sprintf("%s is another number of %s, and it is not documented whether code for one runs on the other", arch.CC, gpu), most
 		}
 	}
 	switch e.Kind {
 	case facts.EntryCubin:
-		return fmt.Sprintf("compressed with the codec %q, which cannot be read", e.Codec), level
+		return fmt.Sprintf("compressed with the codec %q, which cannot be read", e.Codec), most
 	case facts.EntryPTX, facts.EntryRelocPTX:
-		return "its PTX ISA version is not known", level
+		return "its PTX ISA version is not known", most
 	}
-	return "it is not known when the driver takes code of this kind", level
+	return "it is not known when the driver takes code of this kind", most
 }

@@ -22,7 +22,7 @@ var unreadable = &Rule{
 // unreadFindings returns one finding for each thing that was not read; it concerns every target.
 func (p *pass) unreadFindings(levels map[string]string) []Finding {
 	var out []Finding
-	for _, u := range p.platform.Unread {
+	for _, u := range p.unread {
 		f := Finding{
 			Rule: unreadable.ID, Slug: unreadable.Slug, Level: unreadable.Level, Kind: KindOpen, Platform: p.platform.Name, Targets: []string{},
 			Message:   fmt.Sprintf("%s: could not be read: found %s; needs a readable file on every target", u.Path, u.Reason),
@@ -35,7 +35,7 @@ func (p *pass) unreadFindings(levels map[string]string) []Finding {
 		if len(f.Targets) > 0 {
 			f.Target = f.Targets[0]
 		}
-		if applyLevel(&f, unreadable, levels) {
+		if applyLevel(&f, unreadable, LevelError, levels) {
 			out = append(out, f)
 		}
 	}

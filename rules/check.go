@@ -28,16 +28,16 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	r.Image.Platforms = append(r.Image.Platforms, Platform{
 		Name: p.platform.Name, Digest: p.platform.Digest, Layers: len(p.platform.Layers), Totals: p.platform.Totals,
 	})
-	for _, u := range p.platform.Unread {
+	for _, u := range p.unread {
 		r.Unread = append(r.Unread, Unread{Platform: p.platform.Name, Location: p.location(u.Path, u.Layer), Reason: u.Reason})
 	}
-	for _, u := range p.platform.Skipped {
+	for _, u := range p.skipped {
 		r.Skipped = append(r.Skipped, Unread{Platform: p.platform.Name, Location: p.location(u.Path, u.Layer), Reason: u.Reason})
 	}
 	var findings []Finding
 	for _, rule := range All() {
 		for _, c := range p.merge(rule.run(p)) {
-			if f := p.finding(rule, c); applyLevel(&f, rule, fleet.Levels) {
+			if f := p.finding(rule, c); applyLevel(&f, rule, c.most, fleet.Levels) {
 				findings = append(findings, f)
 			}
 		}
@@ -57,16 +57,11 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	r.Findings = append(r.Findings, findings...)
 }
 
-// applyLevel sets the level that the user chose; false drops the finding. A finding
-// that is milder than its rule stays milder.
-func applyLevel(f *Finding, rule *Rule, levels map[string]string) bool {
-	set, ok := levelOf(rule, levels)
-	switch {
-	case !ok:
-	case f.Level == rule.Level:
-		f.Level = set
-	default:
-		f.Level = lower(f.Level, set)
+// applyLevel sets the level that the user chose, but no higher than most; false
+// drops the finding.
+func applyLevel(f *Finding, rule *Rule, most Level, levels map[string]string) bool {
+	if set, ok := levelOf(rule, levels); ok {
+		f.Level = lower(set, most)
 	}
 	return f.Level != LevelOff
 }
@@ -85,7 +80,7 @@ func levelOf(rule *Rule, levels map[string]string) (Level, bool) {
 // read is no pass whatever its level.
 func (p *pass) verdict(name string, findings []Finding) Verdict {
 	v := Pass
-	if len(p.platform.Unread) > 0 {
+	if len(p.unread) > 0 {
 		v = Undecided
 	}
 	for _, f := range findings {

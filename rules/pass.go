@@ -27,6 +27,9 @@ type pass struct {
 	judge    *coverage.Judge
 	targets  []target
 	subjects []*subject
+	// unread is what counts as not read; what the fleet file calls optional is
+	// among skipped.
+	unread, skipped []facts.Unread
 	// floorLowered is set where the user lowered the level of driver-floor, so that it
 	// does not stand for other findings.
 	floorLowered bool
@@ -45,6 +48,14 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 			ps.targets = append(ps.targets, target{coverage.Target{Driver: t.Driver, GPU: g, TegraRelaxed: relaxed}, t.Name})
 		}
 	}
+	ps.skipped = slices.Clone(p.Skipped)
+	for _, u := range p.Unread {
+		if matchAny(fleet.Files.Optional, u.Path) {
+			ps.skipped = append(ps.skipped, u)
+		} else {
+			ps.unread = append(ps.unread, u)
+		}
+	}
 	for i := range p.Files {
 		if s := newSubject(&p.Files[i], k, fleet, img.Source); s != nil {
 			ps.subjects = append(ps.subjects, s)
@@ -52,6 +63,7 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	}
 	slices.SortFunc(ps.subjects, compareSubjects)
 	ps.dropSpareRuntimes()
+	ps.findAddOns()
 	ps.judgeAll()
 	ps.markVariants()
 	return ps
@@ -80,6 +92,21 @@ func (p *pass) dropSpareRuntimes() {
 	p.subjects = slices.DeleteFunc(p.subjects, func(s *subject) bool {
 		return s.need.itself && len(s.code.Entries) == 0 && !used[s.need.version.Major]
 	})
+}
+
+// findAddOns lowers files all of whose code is tied to single GPUs by a suffix, such as
+// attention kernels for Hopper, where the image has other code too: programs load them on
+// the GPU they are made for.
+func (p *pass) findAddOns() {
+	isAddOn := func(s *subject) bool { return s.role == RolePrimary && s.code.Tied() }
+	if !slices.ContainsFunc(p.subjects, func(s *subject) bool { return s.role == RolePrimary && len(s.code.Entries) > 0 && !isAddOn(s) }) {
+		return
+	}
+	for _, s := range p.subjects {
+		if isAddOn(s) && !s.required {
+			s.role = RoleOnDemand
+		}
+	}
 }
 
 func (p *pass) judgeAll() {
@@ -170,17 +197,18 @@ func (p *pass) newerThanKnown(s *subject) bool {
 	return len(majors) > 0 && s.need.version.Major > majors[len(majors)-1].Major
 }
 
-// level lowers the level of a rule for a file that does not decide.
-func (p *pass) level(s *subject, i int, base Level) Level {
+// most is the highest level of a finding about a file on a target: less than an
+// error for a file that does not decide.
+func (p *pass) most(s *subject, i int) Level {
 	switch {
 	case s.role == RoleOptional, s.spare[i]:
 		return LevelNote
 	case s.role == RoleData && s.file.Kind != facts.KindELF:
 		return LevelNote
 	case s.role == RoleData, s.role == RoleOnDemand:
-		return lower(base, LevelWarning)
+		return LevelWarning
 	}
-	return base
+	return LevelError
 }
 
 // location says where a file lies and what brought it.

@@ -14,7 +14,10 @@ type problem struct {
 	subject *subject // nil for the image as a whole
 	target  int      // index of the pass's targets
 	level   Level
-	kind    Kind
+	// most bounds the level, also one that the user sets: by the role of the file and
+	// by what the knowledge behind the problem is worth.
+	most Level
+	kind Kind
 	// what is the complaint, completed by the targets: "no code for"
 	what string
 	// drivers leaves GPUs out of the message, where they do not matter.
@@ -28,8 +31,8 @@ type problem struct {
 }
 
 // says is what two problems must agree in to be one finding.
-func (p problem) says() [6]string {
-	return [6]string{string(p.level), string(p.kind), p.what, p.found, p.needs, p.hint}
+func (p problem) says() [7]string {
+	return [7]string{string(p.level), string(p.most), string(p.kind), p.what, p.found, p.needs, p.hint}
 }
 
 // claim is a set of problems that say the same about one or more files.
@@ -43,7 +46,7 @@ type claim struct {
 // the files that share them and the advice.
 func (p *pass) merge(problems []problem) []claim {
 	type fileKey struct {
-		says [6]string
+		says [7]string
 		file *subject
 	}
 	var perFile []claim
@@ -59,7 +62,7 @@ func (p *pass) merge(problems []problem) []claim {
 		perFile[i].targets = append(perFile[i].targets, pr.target)
 	}
 	type setKey struct {
-		says    [6]string
+		says    [7]string
 		targets string
 	}
 	var out []claim
@@ -82,7 +85,7 @@ func (p *pass) merge(problems []problem) []claim {
 // finding words a claim.
 func (p *pass) finding(r *Rule, c claim) Finding {
 	f := Finding{
-		Rule: r.ID, Slug: r.Slug, Level: c.level, Kind: c.kind, Platform: p.platform.Name, Hint: c.hint,
+		Rule: r.ID, Slug: r.Slug, Level: lower(c.level, c.most), Kind: c.kind, Platform: p.platform.Name, Hint: c.hint,
 		Targets: []string{}, Locations: []Location{},
 	}
 	for _, s := range c.subjects {

@@ -35,8 +35,10 @@ type subject struct {
 	role    Role
 	code    coverage.Code
 	need    cudaNeed
-	variant string // key of the variants that it belongs to, or empty
-	member  string // which of them it is
+	// required is set where the fleet file says that the file must run.
+	required bool
+	variant  string // key of the variants that it belongs to, or empty
+	member   string // which of them it is
 	// results and spare have one element for each target of the pass. spare marks
 	// targets that another variant serves.
 	results []coverage.Result
@@ -85,6 +87,7 @@ func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source 
 	}
 	switch {
 	case matchAny(fleet.Files.Required, f.Path):
+		s.required = true
 		if s.role != RoleDispatch {
 			s.role = RolePrimary
 		}

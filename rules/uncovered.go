@@ -27,7 +27,7 @@ func (p *pass) uncovered(reason coverage.Reason, words describe) []problem {
 			if r.Outcome != coverage.None || r.Reason != reason || p.blamesRuntime(s, i, reason) {
 				continue
 			}
-			pr := problem{subject: s, target: i, level: p.level(s, i, p.codeLevel(i)), kind: KindFail}
+			pr := problem{subject: s, target: i, level: LevelError, most: lower(p.most(s, i), p.codeLevel(i)), kind: KindFail}
 			words(p, s, i, &pr)
 			if s.spare[i] {
 				pr.words, pr.needs, pr.hint = nil, "nothing here", spareHint

@@ -62,6 +62,8 @@ type Result struct {
 	Reason Reason
 	// Entry is the code that runs, or that the reason is about; nil where there is none.
 	Entry *facts.Entry
+	// LinkedAtLoad is set where the driver has to run the device linker first.
+	LinkedAtLoad bool
 }
 
 // Judge decides coverage by the knowledge of the matrix.
@@ -174,15 +176,15 @@ func (c *choice) result() Result {
 		return c.use(c.cubin, Native)
 	case c.ptx != nil && c.opaque != nil && c.opaque.Kind == facts.EntryMercury:
 		// The driver takes it before PTX, and what it does with it is not known.
-		return Result{Undecided, ReasonOpaque, c.opaque}
+		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: c.opaque}
 	case c.ptx != nil:
 		return c.use(c.ptx, JIT)
 	case c.opaque != nil:
-		return Result{Undecided, ReasonOpaque, c.opaque}
+		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: c.opaque}
 	}
 	for _, why := range reasonOrder {
 		if e := c.blocked[why]; e != nil {
-			return Result{None, why, e}
+			return Result{Outcome: None, Reason: why, Entry: e}
 		}
 	}
 	return Result{Outcome: None, Reason: ReasonMissing}
@@ -191,23 +193,23 @@ func (c *choice) result() Result {
 // use checks that the driver can use what it chose.
 func (c *choice) use(e *facts.Entry, o Outcome) Result {
 	if e.Opaque != "" {
-		return Result{Undecided, ReasonOpaque, e}
+		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
 	}
 	if floor, ok := c.judge.know.CodecFloor(e.Codec); ok && c.target.Driver.Version.Compare(floor.Driver) < 0 {
-		return Result{None, ReasonCodec, e}
+		return Result{Outcome: None, Reason: ReasonCodec, Entry: e}
 	}
 	if e.Codec == "legacy" {
-		return Result{Undecided, ReasonOpaque, e}
+		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
 	}
 	if o != JIT {
 		return Result{Outcome: o, Entry: e}
 	}
 	isa, err := cuda.ParseVersion(e.ISA)
 	if err != nil {
-		return Result{Undecided, ReasonOpaque, e}
+		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
 	}
 	if isa.Compare(c.target.Driver.Branch.PTX) > 0 {
-		return Result{None, ReasonPTX, e}
+		return Result{Outcome: None, Reason: ReasonPTX, Entry: e}
 	}
 	return Result{Outcome: o, Entry: e}
 }

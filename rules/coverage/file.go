@@ -1,29 +1,12 @@
 package coverage
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/matrix/cuda"
 )
-
-// Unit is a set of containers with the same targets: translation units that
-// were compiled alike.
-type Unit struct {
-	// Targets are the distinct targets that count, as "sm_90a" or "compute_90",
-	// machine code first.
-	Targets []string
-	// Count is the number of containers.
-	Count int
-	// Dominant marks units that cover at least what most containers cover. The
-	// others hold kernels that were specialised on purpose, or left out by accident.
-	Dominant bool
-	// variants are containers that differ in what the verdict depends on beyond
-	// the targets: codec, ISA, opacity.
-	variants []facts.Container
-}
 
 // Code is the device code of a file, arranged for judging.
 type Code struct {
@@ -34,6 +17,9 @@ type Code struct {
 	Entries []facts.Entry
 	// LooseOnly marks a file whose only code lies outside fatbins.
 	LooseOnly bool
+	// PerGPU marks a file each of whose units is for one GPU: the program has to
+	// choose among them.
+	PerGPU bool
 }
 
 // Arrange groups the code of a file into units. Code that was meant for the
@@ -55,6 +41,7 @@ func Arrange(code *facts.Code) Code {
 		containers, unlinked = unlinked, nil
 	}
 	a := Code{Units: units(containers), unlinked: unlinked}
+	a.PerGPU = perGPU(a.Units)
 	for _, c := range slices.Concat(containers, unlinked) {
 		a.Entries = append(a.Entries, counting(c.Entries)...)
 	}
@@ -97,94 +84,6 @@ func compareTargets(a, b string) int {
 	return x.Compare(y)
 }
 
-func units(containers []facts.Container) []Unit {
-	index := map[string]int{}
-	seen := map[string]bool{}
-	var out []Unit
-	for _, c := range containers {
-		targets := Targets(counting(c.Entries))
-		key := strings.Join(targets, " ")
-		i, ok := index[key]
-		if !ok {
-			i = len(out)
-			index[key] = i
-			out = append(out, Unit{Targets: targets})
-		}
-		out[i].Count++
-		if v := key + "\n" + variant(c.Entries); !seen[v] {
-			seen[v] = true
-			out[i].variants = append(out[i].variants, c)
-		}
-	}
-	markDominant(out)
-	slices.SortStableFunc(out, func(a, b Unit) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(strings.Join(a.Targets, " "), strings.Join(b.Targets, " ")))
-	})
-	return out
-}
-
-// variant names what a verdict depends on.
-func variant(entries []facts.Entry) string {
-	var parts []string
-	for _, e := range entries {
-		if Counts(&e) {
-			parts = append(parts, strings.Join([]string{string(e.Kind), e.Target, e.ISA, e.Codec, e.Opaque}, "/"))
-		}
-	}
-	slices.Sort(parts)
-	return strings.Join(slices.Compact(parts), " ")
-}
-
-// markDominant marks the most common set of targets and its supersets. Kernels
-// that are specialised for one GPU may be more numerous than the rest of the file, so
-// their sets are not asked while there are others.
-func markDominant(units []Unit) {
-	if len(units) == 0 {
-		return
-	}
-	candidates := slices.DeleteFunc(slices.Clone(units), func(u Unit) bool { return specialised(u, units) })
-	if len(candidates) == 0 {
-		candidates = units
-	}
-	modal := slices.MaxFunc(candidates, func(a, b Unit) int {
-		return cmp.Or(cmp.Compare(a.Count, b.Count), cmp.Compare(len(a.Targets), len(b.Targets)),
-			strings.Compare(strings.Join(a.Targets, " "), strings.Join(b.Targets, " ")))
-	})
-	for i := range units {
-		units[i].Dominant = covers(units[i].Targets, modal.Targets)
-	}
-}
-
-// specialised reports whether a unit was meant for one GPU: its code is tied
-// there by a suffix, or the file has units for other single GPUs too. A unit
-// for one GPU that stands alone is what the whole build was made for.
-func specialised(u Unit, units []Unit) bool {
-	cc, tied, ok := onlyGPU(u.Targets)
-	return ok && (tied || slices.ContainsFunc(units, func(o Unit) bool {
-		other, tied, ok := onlyGPU(o.Targets)
-		return ok && !tied && other != cc
-	}))
-}
-
-// onlyGPU returns the one compute capability that targets are for, and whether
-// each is tied to it by a suffix. It is false where the targets reach several, as
-// plain PTX does.
-func onlyGPU(targets []string) (only cuda.ComputeCapability, tied, ok bool) {
-	tied = true
-	for i, t := range targets {
-		a, err := cuda.ParseArch(t)
-		if err != nil || a.Virtual && a.Suffix == "" || i > 0 && a.CC != only {
-			return only, false, false
-		}
-		only, tied = a.CC, tied && a.Suffix != ""
-	}
-	return only, tied, len(targets) > 0
-}
-
-func covers(have, want []string) bool {
-	return !slices.ContainsFunc(want, func(w string) bool { return !slices.Contains(have, w) })
-}
-
 // Unit judges the worst container of a unit.
 func (j *Judge) Unit(u *Unit, t Target) Result {
 	worst := Result{Outcome: Absent}
@@ -203,12 +102,33 @@ func (j *Judge) File(code *Code, t Target) Result {
 		return j.Container(code.Entries, t)
 	}
 	r := j.dominant(code, t)
+	if code.PerGPU && r.Outcome >= Undecided {
+		if own := j.Union(code, t); own.Outcome < Undecided && j.carries(code, t) {
+			return own
+		}
+	}
 	if r.Outcome == None {
 		if linked, ok := j.linkAtLoad(code, t); ok {
 			return linked
 		}
 	}
 	return r
+}
+
+// carries reports whether the units that serve a target are a fair part of a file
+// whose units are each for one GPU. A few kernels for a GPU beside hundreds that
+// lack it are an extra, not a build for it.
+func (j *Judge) carries(code *Code, t Target) bool {
+	const part = 8
+	serve, all := 0, 0
+	for i := range code.Units {
+		u := &code.Units[i]
+		all += u.Count
+		if j.Unit(u, t).Outcome < Undecided {
+			serve += u.Count
+		}
+	}
+	return serve*part >= all
 }
 
 // linkAtLoad judges code for which no linked machine code fits. The driver then
@@ -227,6 +147,7 @@ func (j *Judge) linkAtLoad(code *Code, t Target) (Result, bool) {
 			worst = r
 		}
 	}
+	worst.LinkedAtLoad = true
 	return worst, worst.Outcome != Absent
 }
 
