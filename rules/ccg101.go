@@ -1,6 +1,10 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ccgate/ccgate/matrix"
+)
 
 var driverFloor = &Rule{
 	ID: "CCG101", Slug: "driver-floor", Level: LevelError,
@@ -50,13 +54,35 @@ func runDriverFloor(p *pass) []problem {
 			pr := problem{
 				subject: s, target: i, level: LevelError, most: most, kind: KindFail, drivers: true,
 				what: "too new for driver", found: fmt.Sprintf("CUDA %d", major), needs: fmt.Sprintf("driver %s or newer", floor.Driver),
-				hint: fmt.Sprintf("update the driver to %s or newer, or take a build for an older CUDA than %d", floor.Driver, major),
+				words: floorWords(floor),
 			}
 			if s.spare[i] {
-				pr.hint = spareHint
+				pr.words, pr.hint = nil, spareHint
 			}
 			out = append(out, pr)
 		}
 	}
 	return out
+}
+
+// floorWords names a driver under which the file works as a whole: the runtime may be
+// content with one whose compiler is too old for the PTX beside it.
+func floorWords(floor matrix.Floor) func(*pass, *subject, []target) (needs, hint string) {
+	return func(p *pass, s *subject, on []target) (needs, hint string) {
+		needs = fmt.Sprintf("driver %s or newer", floor.Driver)
+		older := fmt.Sprintf("take a build for an older CUDA than %d", s.need.version.Major)
+		update := fmt.Sprintf("update the driver to %s or newer, or %s", floor.Driver, older)
+		branch, known := p.know.Branch(floor.Driver.Branch)
+		if known && p.runsUnder(s, gpusOf(on), matrix.Driver{Version: floor.Driver, Branch: branch}) {
+			return needs, update
+		}
+		b, ok := p.lowestDriver(s, gpusOf(on))
+		switch {
+		case !ok:
+			return needs, fmt.Sprintf("%s; a newer driver alone does not help, since the code does not run on these GPUs", older)
+		case b.Number > floor.Driver.Branch:
+			return needs, fmt.Sprintf("update the driver to %s or newer (%s is enough for the runtime, not for the code), or %s", b, floor.Driver, older)
+		}
+		return needs, update
+	}
 }

@@ -27,16 +27,16 @@ func describePTX(p *pass, s *subject, i int, pr *problem) {
 	e := s.results[i].Entry
 	pr.what = "PTX too new for"
 	pr.found = fmt.Sprintf("PTX ISA %s for %s and no machine code that runs", e.ISA, e.Target)
-	update := ""
 	if isa, err := cuda.ParseVersion(e.ISA); err == nil {
-		if floor, ok := p.know.PTXDriver(isa); ok {
-			update = fmt.Sprintf("update the driver to R%d or newer, or ", floor.Branch)
-			if !floor.Firm() {
-				pr.most = lower(pr.most, LevelWarning)
-			}
+		if floor, ok := p.know.PTXDriver(isa); ok && !floor.Firm() {
+			pr.most = lower(pr.most, LevelWarning)
 		}
 	}
-	pr.words = func(p *pass, _ *subject, on []target) (needs, hint string) {
+	pr.words = func(p *pass, s *subject, on []target) (needs, hint string) {
+		update := ""
+		if b, ok := p.lowestDriver(s, gpusOf(on)); ok {
+			update = fmt.Sprintf("update the driver to %s or newer, or ", b)
+		}
 		newest := on[0].Driver.Branch.PTX
 		for _, t := range on {
 			if t.Driver.Branch.PTX.Compare(newest) < 0 {

@@ -26,7 +26,7 @@ func runOpaque(p *pass) []problem {
 	var out []problem
 	for _, s := range p.subjects {
 		for i := range p.targets {
-			if r := s.results[i]; r.Outcome == coverage.Undecided {
+			if r := s.results[i]; r.Outcome == coverage.Undecided && r.Reason != coverage.ReasonUnread {
 				out = append(out, p.open(s, i, r, LevelError))
 			}
 			out = append(out, p.openUnits(s, i)...)

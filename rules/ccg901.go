@@ -1,6 +1,12 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+)
 
 // UnreadableID is the id of the rule about what could not be read, which has an exit
 // code of its own.
@@ -19,13 +25,17 @@ var unreadable = &Rule{
 	run: func(*pass) []problem { return nil },
 }
 
-// unreadFindings returns one finding for each thing that was not read; it concerns every target.
+// unreadFindings returns one finding for each file that was not read as a whole; it
+// concerns every target.
 func (p *pass) unreadFindings(levels map[string]string) []Finding {
 	var out []Finding
-	for _, u := range p.unread {
+	for i, u := range p.unread {
+		if slices.ContainsFunc(p.unread[:i], func(o facts.Unread) bool { return o.Path == u.Path && o.Layer == u.Layer }) {
+			continue
+		}
 		f := Finding{
 			Rule: unreadable.ID, Slug: unreadable.Slug, Level: unreadable.Level, Kind: KindOpen, Platform: p.platform.Name, Targets: []string{},
-			Message:   fmt.Sprintf("%s: could not be read: found %s; needs a readable file on every target", u.Path, u.Reason),
+			Message:   fmt.Sprintf("%s: could not be read: found %s; needs a sound file", u.Path, p.reasons(u)),
 			Hint:      "check the file in the image, or report it if it is sound",
 			Locations: []Location{p.location(u.Path, u.Layer)},
 		}
@@ -40,4 +50,20 @@ func (p *pass) unreadFindings(levels map[string]string) []Finding {
 		}
 	}
 	return out
+}
+
+// reasons joins the reasons for one file; a damaged file can give many.
+func (p *pass) reasons(u facts.Unread) string {
+	const most = 2
+	var all []string
+	for _, o := range p.unread {
+		if o.Path == u.Path && o.Layer == u.Layer {
+			all = append(all, o.Reason)
+		}
+	}
+	text := strings.Join(all[:min(most, len(all))], "; ")
+	if rest := len(all) - most; rest > 0 {
+		text += fmt.Sprintf("; and %d more", rest)
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -58,10 +59,12 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	}
 	for i := range p.Files {
 		if s := newSubject(&p.Files[i], k, fleet, img.Source); s != nil {
+			s.partial = slices.ContainsFunc(p.Unread, func(u facts.Unread) bool { return u.Path == s.file.Path })
 			ps.subjects = append(ps.subjects, s)
 		}
 	}
 	slices.SortFunc(ps.subjects, compareSubjects)
+	ps.nameSubjects()
 	ps.dropSpareRuntimes()
 	ps.findAddOns()
 	ps.judgeAll()
@@ -94,6 +97,28 @@ func (p *pass) dropSpareRuntimes() {
 	})
 }
 
+// nameSubjects gives each file the shortest name that tells it from the others.
+func (p *pass) nameSubjects() {
+	count := map[string]int{}
+	for _, s := range p.subjects {
+		count[path.Base(s.file.Path)]++
+	}
+	for _, s := range p.subjects {
+		s.name = path.Base(s.file.Path)
+		if count[s.name] > 1 {
+			s.name = path.Join(path.Base(path.Dir(s.file.Path)), s.name)
+		}
+	}
+}
+
+// result judges a file on a target.
+func (p *pass) result(s *subject, t coverage.Target) coverage.Result {
+	if s.library.Dispatch {
+		return p.judge.Union(&s.code, t)
+	}
+	return p.judge.File(&s.code, t)
+}
+
 // findAddOns lowers files all of whose code is tied to single GPUs by a suffix, such as
 // attention kernels for Hopper, where the image has other code too: programs load them on
 // the GPU they are made for.
@@ -114,11 +139,12 @@ func (p *pass) judgeAll() {
 		s.results = make([]coverage.Result, len(p.targets))
 		s.spare = make([]bool, len(p.targets))
 		for i, t := range p.targets {
-			if s.library.Dispatch {
-				s.results[i] = p.judge.Union(&s.code, t.Target)
-			} else {
-				s.results[i] = p.judge.File(&s.code, t.Target)
+			r := p.result(s, t.Target)
+			if s.partial && r.Outcome == coverage.None {
+				// What was not read may be what is missing.
+				r = coverage.Result{Outcome: coverage.Undecided, Reason: coverage.ReasonUnread}
 			}
+			s.results[i] = r
 		}
 	}
 }
@@ -188,6 +214,26 @@ func (p *pass) floor(s *subject, d matrix.Driver) (matrix.Floor, bool) {
 	}
 	floor, ok := p.know.RuntimeFloor(s.need.version)
 	return floor, ok && d.Version.Compare(floor.Driver) < 0
+}
+
+// lowestDriver returns the lowest branch under which a file runs on all of the GPUs, with
+// its runtime and its code; false where no known branch does it.
+func (p *pass) lowestDriver(s *subject, gpus []matrix.GPU) (matrix.Branch, bool) {
+	for _, b := range p.know.Branches() {
+		if p.runsUnder(s, gpus, matrix.Driver{Version: b.First, Branch: b, Assumed: true}) {
+			return b, true
+		}
+	}
+	return matrix.Branch{}, false
+}
+
+func (p *pass) runsUnder(s *subject, gpus []matrix.GPU, d matrix.Driver) bool {
+	if _, tooOld := p.floor(s, d); tooOld {
+		return false
+	}
+	return !slices.ContainsFunc(gpus, func(g matrix.GPU) bool {
+		return p.know.CheckPair(d, g) != nil || p.result(s, coverage.Target{Driver: d, GPU: g}).Outcome >= coverage.Undecided
+	})
 }
 
 // newerThanKnown reports whether a file uses a runtime of a CUDA major that came after

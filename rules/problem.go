@@ -124,7 +124,7 @@ func subjectNames(subjects []*subject) string {
 	const most = 3
 	var names []string
 	for _, s := range subjects[:min(most, len(subjects))] {
-		names = append(names, s.name())
+		names = append(names, s.name)
 	}
 	text := strings.Join(names, ", ")
 	if rest := len(subjects) - most; rest > 0 {

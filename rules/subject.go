@@ -30,7 +30,10 @@ const (
 
 // subject is a file that is judged.
 type subject struct {
-	file    *facts.File
+	file *facts.File
+	name string // its base name, with its directory where others are called the same
+	// partial is set where a part of the file could not be read.
+	partial bool
 	library matrix.Library
 	role    Role
 	code    coverage.Code
@@ -53,8 +56,6 @@ func (s *subject) containers() int {
 	}
 	return n
 }
-
-func (s *subject) name() string { return path.Base(s.file.Path) }
 
 // cudaNeed is the CUDA release of the runtime that a file uses.
 type cudaNeed struct {

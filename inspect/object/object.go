@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/ccgate/ccgate/inspect/cubin"
 	"github.com/ccgate/ccgate/inspect/facts"
@@ -39,6 +40,9 @@ func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, 
 	}
 	switch kind := sniff(name, head); kind {
 	case "":
+		if bytes.HasPrefix(head, lfsPointer) && isObjectName(name) {
+			return f, []string{"is a Git LFS pointer in place of the file"}, false
+		}
 		return f, nil, false
 	case facts.KindCubin:
 		f.Kind = kind
@@ -52,6 +56,18 @@ func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, 
 		s.finish(&f)
 	}
 	return f, s.unread, true
+}
+
+// lfsPointer begins the text that Git LFS leaves in a checkout without the content.
+var lfsPointer = []byte("version https://git-lfs.github.com/spec/")
+
+// isObjectName reports whether a file is called as those are that hold device code.
+func isObjectName(name string) bool {
+	switch path.Ext(name) {
+	case ".so", ".cubin", ".fatbin", ".ptx":
+		return true
+	}
+	return strings.Contains(path.Base(name), ".so.")
 }
 
 // sniffSize is how much of a file decides its kind.

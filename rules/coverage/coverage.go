@@ -43,6 +43,8 @@ const (
 	ReasonTegra   Reason = "tegra"  // desktop code for a Tegra GPU, or the reverse
 	ReasonOpaque  Reason = "opaque" // cannot be looked into
 	ReasonMissing Reason = "missing"
+	// ReasonUnread is for callers that know of parts of a file that were not read.
+	ReasonUnread Reason = "unread"
 )
 
 var reasonOrder = []Reason{ReasonCodec, ReasonPTX, ReasonSuffix, ReasonTegra, ReasonOpaque, ReasonMissing}
