@@ -69,3 +69,14 @@ func TestLibraryCapability(t *testing.T) {
 		require.Equal(t, want, l.Capability, file)
 	}
 }
+
+// cuSPARSELt has no code below 8.0 by design. PyTorch needs it in every image, so its gaps
+// are not those of the image: torch 2.6 for CUDA 12.4 works on a T4.
+func TestSparseLtIsOnDemand(t *testing.T) {
+	k, err := Load()
+	require.NoError(t, err)
+	lib, ok := k.Library("libcusparseLt-f8b4a9fb.so.0")
+	require.True(t, ok)
+	require.Equal(t, UseOnDemand, lib.Use)
+	require.True(t, lib.Dispatch)
+}
