@@ -21,8 +21,10 @@ const (
 	smallCubin = 16 << 10
 	// mediumCubin bounds what is decompressed to learn the toolkit.
 	mediumCubin = 1 << 20
-	// prefixInput is enough for the first block of a zstd frame.
+	// prefixInput is enough for the first block of a zstd frame, plainInput for the
+	// ELF header in an LZ4 block or stored raw.
 	prefixInput = 160 << 10
+	plainInput  = 1 << 10
 	// maxConcat bounds what is decompressed of a concatenated entry.
 	maxConcat = 64 << 20
 )
@@ -93,11 +95,15 @@ func (s *scan) lookInto(rd *fatbin.Reader, e *fatbin.Entry, f *facts.Entry) erro
 	if e.Codec() == fatbin.CodecNone {
 		size = uint64(e.StoredSize())
 	}
-	stored, err := rd.Payload(int(min(e.StoredSize(), prefixInput)))
+	whole := s.wanted(size) && e.StoredSize() <= prefixInput
+	input := int64(plainInput)
+	if whole || e.Codec() == fatbin.CodecZstd {
+		input = prefixInput
+	}
+	stored, err := rd.Payload(int(min(e.StoredSize(), input)))
 	if err != nil {
 		return err
 	}
-	whole := s.wanted(size) && e.StoredSize() == int64(len(stored))
 	var code []byte
 	if whole {
 		code, err = s.dec.Decode(&e.EntryHeader, stored, mediumCubin)

@@ -14,6 +14,7 @@ import (
 // sortSections prepares the look-up of sections by offset. A file can have a hundred
 // thousand of them, and as many containers.
 func (s *scan) sortSections() {
+	s.places = s.places[:0]
 	for _, sec := range s.sections {
 		if sec.Type != elf.SHT_NULL && sec.Type != elf.SHT_NOBITS && sec.Size > 0 {
 			s.places = append(s.places, sec)
@@ -38,6 +39,18 @@ func (s *scan) inData(off int64) bool {
 		return sec.Type == elf.SHT_PROGBITS && sec.Flags&elf.SHF_ALLOC != 0 && sec.Flags&elf.SHF_EXECINSTR == 0
 	}
 	return len(s.places) == 0 || s.isLoaded(off)
+}
+
+// barren returns the end of the part from off on that holds no data, if it is large: what
+// would be found there would be dropped, so with random access it need not be read.
+func (s *scan) barren(off int64) (end int64, ok bool) {
+	const worth = 1 << 20 // less is read as fast as it is skipped
+	sec, ok := s.section(off)
+	if !ok || s.inData(off) {
+		return 0, false
+	}
+	end = min(int64(sec.Offset+sec.Size), s.size)
+	return end, end-off >= worth
 }
 
 // isLoaded reports whether a segment brings an offset into memory.

@@ -22,10 +22,13 @@ var (
 
 // pattern finds one byte string in successive blocks and never looks at a byte twice.
 type pattern struct {
-	want  []byte
-	next  int64 // offset of a match that was found and not used yet
-	found bool
-	clear int64 // no match starts before it, except next
+	want []byte
+	// common is how many bytes of want stand nearly everywhere; it is faster to look for
+	// the rest and check them.
+	common int
+	next   int64 // offset of a match that was found and not used yet
+	found  bool
+	clear  int64 // no match starts before it, except next
 }
 
 // find returns the offset of the first match in b, which starts at base.
@@ -38,7 +41,7 @@ func (p *pattern) find(b []byte, base int64) (int64, bool) {
 	if from-base >= int64(len(b)) {
 		return 0, false
 	}
-	i := bytes.Index(b[from-base:], p.want)
+	i := p.index(b[from-base:])
 	if i < 0 {
 		p.clear = max(p.clear, base+int64(len(b)-len(p.want)+1))
 		return 0, false
@@ -46,6 +49,21 @@ func (p *pattern) find(b []byte, base int64) (int64, bool) {
 	p.next, p.found = from+int64(i), true
 	p.clear = p.next + 1
 	return p.next, true
+}
+
+// index returns the first match in b, or -1.
+func (p *pattern) index(b []byte) int {
+	for at := p.common; at < len(b); {
+		i := bytes.Index(b[at:], p.want[p.common:])
+		if i < 0 {
+			return -1
+		}
+		if at += i; bytes.Equal(b[at-p.common:at], p.want[:p.common]) {
+			return at - p.common
+		}
+		at++
+	}
+	return -1
 }
 
 const (
@@ -59,10 +77,18 @@ const (
 // search walks the file and collects device code and runtime names. An error
 // of the input ends it.
 func (s *scan) search() {
-	patterns := []pattern{{want: fatbinMagic}, {want: cubinMagic}, {want: ptxMagic}, {want: nameMagic}}
+	patterns := []pattern{{want: fatbinMagic}, {want: cubinMagic}, {want: ptxMagic, common: 1}, {want: nameMagic, common: 1}}
 	handle := []func() error{s.container, s.cubinInData, s.ptxInData, s.runtimeName}
+	if _, random := s.in.(seeker); random {
+		s.probe()
+		s.sortSections()
+	}
 	for s.searchErr == nil && s.in.Offset() < s.size {
 		base := s.in.Offset()
+		if end, ok := s.barren(base); ok {
+			_, s.searchErr = s.in.Discard(int(end - base))
+			continue
+		}
 		left := s.size - base
 		n := int64(s.in.Buffered())
 		if n < refill {
