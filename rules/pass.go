@@ -67,6 +67,7 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	ps.nameSubjects()
 	ps.dropSpareRuntimes()
 	ps.findAddOns()
+	ps.pairFallbacks()
 	ps.judgeAll()
 	ps.markVariants()
 	return ps
@@ -147,54 +148,6 @@ func (p *pass) judgeAll() {
 			s.results[i] = r
 		}
 	}
-}
-
-// markVariants finds the targets that another variant of a file serves.
-func (p *pass) markVariants() {
-	members := map[string]map[string][]*subject{}
-	for _, s := range p.subjects {
-		if s.variant == "" {
-			continue
-		}
-		if members[s.variant] == nil {
-			members[s.variant] = map[string][]*subject{}
-		}
-		members[s.variant][s.member] = append(members[s.variant][s.member], s)
-	}
-	for _, group := range members {
-		if len(group) < 2 {
-			continue
-		}
-		for i := range p.targets {
-			p.markSpare(group, i)
-		}
-	}
-}
-
-// markSpare marks the variants that do not serve a target where another one does.
-func (p *pass) markSpare(group map[string][]*subject, i int) {
-	serves := map[string]bool{}
-	for member, files := range group {
-		serves[member] = !slices.ContainsFunc(files, func(s *subject) bool { return !p.served(s, i) }) &&
-			slices.ContainsFunc(files, func(s *subject) bool { return s.results[i].Outcome != coverage.Absent })
-	}
-	any := false
-	for _, ok := range serves {
-		any = any || ok
-	}
-	for member, files := range group {
-		for _, s := range files {
-			s.role = variantRole(s.role)
-			s.spare[i] = any && !serves[member]
-		}
-	}
-}
-
-func variantRole(r Role) Role {
-	if r == RolePrimary {
-		return RoleVariant
-	}
-	return r
 }
 
 // served reports whether a file is fit for a target.
