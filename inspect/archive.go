@@ -33,10 +33,16 @@ type archive struct {
 }
 
 func openArchive(ctx context.Context, ref Reference, opt Options) (*Source, error) {
+	if info, err := os.Stat(ref.Path); err == nil && info.IsDir() {
+		return nil, badReference(ref.Text, "is a directory", "write oci:"+ref.Path+" for an OCI layout or dir:"+ref.Path+" for a root file system")
+	}
 	a, err := scanArchive(ref.Path)
 	var compressed *compressedArchiveError
 	if errors.As(err, &compressed) {
 		return nil, badReference(ref.Text, "is compressed ("+compressed.with+"), and members of a compressed archive cannot be addressed", "decompress it first")
+	}
+	if errors.Is(err, errNoTar) {
+		return nil, badReference(ref.Text, "is not a tar archive", "docker save and podman save write one")
 	}
 	if err != nil {
 		return nil, &ReadError{Reference: ref.Text, Step: "indexing the archive", Err: err}
@@ -60,6 +66,9 @@ func openArchive(ctx context.Context, ref Reference, opt Options) (*Source, erro
 type compressedArchiveError struct{ with string }
 
 func (e *compressedArchiveError) Error() string { return "is compressed with " + e.with }
+
+// errNoTar says that a file does not even begin like a tar.
+var errNoTar = errors.New("is not a tar archive")
 
 func scanArchive(name string) (*archive, error) {
 	info, err := os.Stat(name)
@@ -93,6 +102,9 @@ func (a *archive) scan() error {
 		h, err := tr.Next()
 		if err == io.EOF {
 			return a.checkEnd(end)
+		}
+		if n == 0 && errors.Is(err, tar.ErrHeader) {
+			return errNoTar
 		}
 		if err != nil {
 			return fmt.Errorf("member %d: %w", n, err)

@@ -102,13 +102,16 @@ func TestArchivesThatCannotBeRead(t *testing.T) {
 	requireReferenceError(t, "docker-archive:"+writeFile(t, zst), "is compressed (zstd)")
 	requireReferenceError(t, "oci-archive:"+writeFile(t, plain), "is the output of docker save without an OCI layout; write docker-archive:")
 	requireReferenceError(t, "docker-archive:"+writeFile(t, plain)+":app:v2", `has no image "app:v2"; it has app:v1`)
+	requireReferenceError(t, "docker-archive:"+writeTar(t, b.savedFiles(t))+":app:v2", `has no image "app:v2"; what it holds has no name: leave off :app:v2`)
+	requireReferenceError(t, "oci:"+writeDir(t, b.layoutFiles(t))+":v9", `has no image "v9"; what it holds has no name: leave off :v9`)
+	requireReferenceError(t, "oci:"+writeFile(t, plain), "is a file; write docker-archive:")
+	requireReferenceError(t, "docker-archive:"+t.TempDir(), "is a directory; write oci:")
 	requireReferenceError(t, "docker-archive:"+writeTar(t, map[string][]byte{"a": nil}), "is neither the output of docker save nor an OCI layout")
 	for n := 0; n < len(plain)-512; n += 512 { // members end at some of these
 		requireReadError(t, "docker-archive:"+writeFile(t, plain[:n]), "indexing the archive")
 	}
 	requireReadError(t, "docker-archive:"+writeFile(t, plain[:len(plain)/2+1]), "indexing the archive")
-	requireReadError(t, "docker-archive:"+writeFile(t, []byte(strings.Repeat("no tar ", 200))), "invalid tar header")
-	requireReadError(t, "docker-archive:"+t.TempDir(), "is not a regular file")
+	requireReferenceError(t, "docker-archive:"+writeFile(t, []byte(strings.Repeat("no tar ", 200))), "is not a tar archive")
 	_, err = read(t, "docker-archive:"+filepath.Join(t.TempDir(), "missing"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -71,7 +71,7 @@ func chooseSaved(ref Reference, a *archive) (savedImage, error) {
 	}
 	switch {
 	case len(found) == 0 && ref.Tag != "":
-		return savedImage{}, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", "it has "+list(names))
+		return savedImage{}, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", haveNames(ref, names))
 	case len(found) == 0:
 		return savedImage{}, badReference(ref.Text, "holds no image", "")
 	case len(found) > 1:

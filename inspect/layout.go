@@ -38,6 +38,9 @@ type files interface {
 type layout struct{ files files }
 
 func openLayout(ctx context.Context, ref Reference, opt Options) (*Source, error) {
+	if info, err := os.Stat(ref.Path); err == nil && !info.IsDir() {
+		return nil, badReference(ref.Text, "is a file", archiveHint(ref.Path))
+	}
 	dir, err := os.OpenRoot(ref.Path)
 	if err != nil {
 		return nil, &ReadError{Reference: ref.Text, Step: "opening the layout", Err: err}
@@ -96,7 +99,7 @@ func choose(ref Reference, ds []v1.Descriptor) ([]v1.Descriptor, error) {
 	}
 	switch {
 	case len(found) == 0 && ref.Tag != "":
-		return nil, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", "it has "+list(names))
+		return nil, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", haveNames(ref, names))
 	case len(found) == 0:
 		return nil, badReference(ref.Text, "holds no image", "")
 	case sharesDigest(found):
@@ -105,6 +108,14 @@ func choose(ref Reference, ds []v1.Descriptor) ([]v1.Descriptor, error) {
 		return found, nil
 	}
 	return nil, badReference(ref.Text, fmt.Sprintf("holds %d images", len(found)), "append one of their names: "+list(names))
+}
+
+// haveNames says which images there are, where the one asked for is not.
+func haveNames(ref Reference, names []string) string {
+	if len(names) == 0 {
+		return "what it holds has no name: leave off :" + visible(ref.Tag)
+	}
+	return "it has " + list(names)
 }
 
 func imageName(d v1.Descriptor) string {

@@ -29,13 +29,26 @@ func checkFilter(ref Reference, filter []string) error {
 	for _, p := range filter {
 		parts := strings.Split(p, "/")
 		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-			return badReference(ref.Text, "platform \""+visible(p)+"\" is not one", "write os/architecture[/variant], such as linux/amd64")
+			return badReference(ref.Text, "platform \""+visible(p)+"\" is not one", platformHint(p))
 		}
 		if !isLinux(p) {
 			return badReference(ref.Text, "platform \""+visible(p)+"\" is not read", "only linux images are")
 		}
 	}
 	return nil
+}
+
+// platformHint is the platform that a bare architecture stands for.
+func platformHint(p string) string {
+	switch p {
+	case "amd64", "arm64", "arm", "386", "ppc64le", "s390x", "riscv64":
+		return "write linux/" + p
+	case "x86_64", "x86-64":
+		return "write linux/amd64"
+	case "aarch64":
+		return "write linux/arm64"
+	}
+	return "write os/architecture[/variant], such as linux/amd64"
 }
 
 // matchPlatform says whether a platform is what a filter asks for. A filter

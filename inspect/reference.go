@@ -121,11 +121,15 @@ func barePath(s string) error {
 	case exists && info.IsDir() && looksLikePath(s):
 		return badReference(s, "is a directory", "write oci:"+s+" for an OCI layout or dir:"+s+" for a root file system")
 	case exists && archiveName(s):
-		return badReference(s, "is a file", "write docker-archive:"+s+" for the output of docker save or oci-archive:"+s+" for a tar of an OCI layout")
+		return badReference(s, "is a file", archiveHint(s))
 	case exists && (looksLikePath(s) || objectName(s)):
 		return badReference(s, "is a file", "write file:"+s)
 	case looksLikePath(s):
 		return badReference(s, "looks like a path, and there is nothing at it", "check the path, and write docker-archive:, oci:, oci-archive:, dir: or file: before it")
+	case archiveName(s) && !namesHost(s):
+		return badReference(s, "looks like an archive, and there is no such file", "check the path, and write docker-archive: or oci-archive: before it")
+	case objectName(s) && !namesHost(s):
+		return badReference(s, "looks like a file, and there is no such file", "check the path, and write file: before it")
 	}
 	return nil
 }
@@ -133,6 +137,18 @@ func barePath(s string) error {
 func looksLikePath(s string) bool {
 	return s == "." || s == ".." || s == "~" || filepath.IsAbs(s) ||
 		slices.ContainsFunc([]string{"./", "../", "~/", "/", `.\`, `..\`}, func(p string) bool { return strings.HasPrefix(s, p) })
+}
+
+// namesHost reports whether an image name begins with a registry. An image whose name ends
+// like a file is written so.
+func namesHost(s string) bool {
+	host, _, ok := strings.Cut(s, "/")
+	return ok && (strings.ContainsAny(host, ".:") || host == "localhost")
+}
+
+// archiveHint says how an archive is written.
+func archiveHint(path string) string {
+	return "write docker-archive:" + path + " for the output of docker save or oci-archive:" + path + " for a tar of an OCI layout"
 }
 
 func archiveName(s string) bool {

@@ -20,7 +20,11 @@ func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, 
 	}
 	info, err := os.Stat(ref.Path)
 	if err == nil && !info.IsDir() {
-		return nil, badReference(ref.Text, "is not a directory", "a single file is written file:PATH")
+		hint := "a single file is written file:PATH"
+		if archiveName(ref.Path) {
+			hint = archiveHint(ref.Path)
+		}
+		return nil, badReference(ref.Text, "is not a directory", hint)
 	}
 	root, err := os.OpenRoot(ref.Path)
 	if err != nil {
@@ -37,6 +41,9 @@ func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, 
 	m.collect(&platform)
 	if platform.Name, err = rootfsPlatform(ref, platform.Files, opt.Platforms); err != nil {
 		return nil, err
+	}
+	if w.content.files == 0 && len(w.content.entries) == 0 {
+		return nil, badReference(ref.Text, "holds no files", "check the path")
 	}
 	return &facts.Image{
 		Schema: facts.Schema, Reference: ref.Text, Source: facts.SourceRootfs,

@@ -48,7 +48,16 @@ func TestRootfsPlatform(t *testing.T) {
 func TestRootfsThatCannotBeRead(t *testing.T) {
 	requireReadError(t, "dir:"+filepath.Join(t.TempDir(), "missing"), "no such file")
 	requireReferenceError(t, "dir:"+writeFile(t, nil), "is not a directory")
-	requireReferenceError(t, "dir:"+t.TempDir(), "is not one", "amd64")
+	requireReferenceError(t, "dir:"+t.TempDir(), "is not one; write linux/amd64", "amd64")
+	requireReferenceError(t, "dir:"+t.TempDir(), "is not one; write linux/arm64", "aarch64")
+	requireReferenceError(t, "dir:"+t.TempDir(), "is not one; write os/architecture", "amd46")
+	empty := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(empty, "usr"), 0o700))
+	requireReferenceError(t, "dir:"+empty, "holds no files")
+	archive := filepath.Join(empty, "app.tar")
+	require.NoError(t, os.WriteFile(archive, []byte("some tar"), 0o600))
+	requireReferenceError(t, "dir:"+archive, "is not a directory; write docker-archive:"+archive)
+	requireReferenceError(t, "file:"+archive, "nor a wheel; write docker-archive:"+archive)
 }
 
 func TestRootfsNameThatIsNotText(t *testing.T) {

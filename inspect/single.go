@@ -65,8 +65,11 @@ func isZip(r io.ReaderAt) bool {
 func readObject(ref Reference, f *os.File, size int64, opt Options) (*facts.Platform, error) {
 	b := scanFile(opt.Scan, filepath.Base(ref.Path), size, f)
 	if b == nil || b.file == nil && len(b.unread) == 0 {
-		return nil, badReference(ref.Text, "is neither ELF nor device code nor a wheel",
-			"file: reads one shared object, program, fatbin, cubin, PTX (named .ptx) or wheel")
+		hint := "file: reads one shared object, program, fatbin, cubin, PTX (named .ptx) or wheel"
+		if archiveName(ref.Path) {
+			hint = archiveHint(ref.Path)
+		}
+		return nil, badReference(ref.Text, "is neither ELF nor device code nor a wheel", hint)
 	}
 	p := &facts.Platform{Totals: facts.Totals{Files: 1}}
 	if b.file != nil {

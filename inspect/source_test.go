@@ -64,7 +64,7 @@ func TestPlatforms(t *testing.T) {
 			"linux/arm64/v9": "has no platform linux/arm64/v9",
 			"linux/arm":      "has no platform linux/arm;",
 			"windows/amd64":  `platform "windows/amd64" is not read; only linux images are`,
-			"amd64":          `platform "amd64" is not one; write os/architecture[/variant]`,
+			"amd64":          `platform "amd64" is not one; write linux/amd64`,
 			"linux//v8":      "is not one",
 		} {
 			t.Run(name+" "+filter, func(t *testing.T) { requireReferenceError(t, ref, want, filter) })

@@ -115,11 +115,14 @@ func (k *Knowledge) Driver(s string) (Driver, error) {
 	}
 	number, version, err := driverName(bare)
 	if err != nil {
-		return Driver{}, fmt.Errorf("driver %q: want a branch such as 535 or a version such as 535.104.05", s)
+		return Driver{}, fmt.Errorf("driver %q: want a branch such as 535 or a version such as 535.104.05 (%s)", s, driversListed)
+	}
+	if number < leastBranch {
+		return Driver{}, fmt.Errorf("driver %q: is that a CUDA version? drivers are written 550.54.15 or 550", s)
 	}
 	b, ok := k.Branch(number)
 	if !ok {
-		return Driver{}, &UnknownNameError{Kind: "driver branch", Name: s, Nearest: k.nearestBranches(number)}
+		return Driver{}, &UnknownNameError{Kind: "driver branch", Name: s, Nearest: k.nearestBranches(number), Hint: driversListed}
 	}
 	if version == (cuda.Driver{}) {
 		return Driver{Version: b.First, Branch: b, Assumed: true}, nil
@@ -130,6 +133,9 @@ func (k *Knowledge) Driver(s string) (Driver, error) {
 	return Driver{Version: version, Branch: b}, nil
 }
 
+// leastBranch is above every CUDA version and below every driver branch with CUDA.
+const leastBranch = 100
+
 // driverName splits a driver name without its R; the version is zero for a
 // branch.
 func driverName(s string) (branch int, v cuda.Driver, err error) {
@@ -137,7 +143,7 @@ func driverName(s string) (branch int, v cuda.Driver, err error) {
 		v, err = cuda.ParseDriver(s)
 		return v.Branch, v, err
 	}
-	if len(s) != 3 {
+	if len(s) > 4 || strings.HasPrefix(s, "0") {
 		return 0, v, fmt.Errorf("%q is not a branch", s)
 	}
 	n, err := strconv.ParseUint(s, 10, 16)

@@ -22,7 +22,7 @@ func (r *fleetReader) fail(at position, msg string, nearest []string, hint strin
 func (r *fleetReader) failName(p tomlPath, err error) {
 	var unknown *UnknownNameError
 	if errors.As(err, &unknown) {
-		r.fail(r.at.of(p), fmt.Sprintf("unknown %s %q", unknown.Kind, unknown.Name), unknown.Nearest, "")
+		r.fail(r.at.of(p), fmt.Sprintf("unknown %s %q", unknown.Kind, unknown.Name), unknown.Nearest, unknown.Hint)
 		return
 	}
 	r.fail(r.at.of(p), err.Error(), nil, "")

@@ -153,9 +153,9 @@ func (k *Knowledge) GPU(name string) (GPU, error) {
 		if g, ok := k.genericGPU(cc); ok {
 			return g, nil
 		}
-		return GPU{}, &UnknownNameError{Kind: "compute capability", Name: name, Nearest: k.nearestCapabilities(cc)}
+		return GPU{}, &UnknownNameError{Kind: "compute capability", Name: name, Nearest: k.nearestCapabilities(cc), Hint: gpusListed}
 	}
-	return GPU{}, &UnknownNameError{Kind: "GPU", Name: name, Nearest: spell.Nearest(spelling(bare), k.gpuNames())}
+	return GPU{}, &UnknownNameError{Kind: "GPU", Name: name, Nearest: spell.Nearest(spelling(bare), k.gpuNames()), Hint: gpusListed}
 }
 
 func genericCC(name string) (cuda.ComputeCapability, bool) {

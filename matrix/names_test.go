@@ -177,12 +177,13 @@ func TestDriver(t *testing.T) {
 		require.Equal(t, d.Version.Branch, d.Branch.Number)
 	}
 	for name, nearest := range map[string][]string{
-		"536": {"R535", "R530", "R545"}, "585": {"R580", "R590", "R575"}, "R700": {"R620", "R615", "R610"}, "537.13": {"R535", "R530", "R545"},
+		"536": {"R535", "R530", "R545"}, "585": {"R580", "R590", "R575"}, "R700": {"R620", "R615", "R610"}, "537.13": {"R535", "R530", "R545"}, "9999": {"R620", "R615", "R610"},
 	} {
 		_, err := k.Driver(name)
 		var unknown *UnknownNameError
 		require.ErrorAs(t, err, &unknown, name)
 		require.Equal(t, nearest, unknown.Nearest, name)
+		require.True(t, strings.HasSuffix(err.Error(), "(ccgate matrix show drivers lists them)"), err)
 	}
 	for name, want := range map[string]string{
 		"535.1":    "R535 begins with 535.54.03",
@@ -190,12 +191,14 @@ func TestDriver(t *testing.T) {
 		"":         "want a branch",
 		"R":        "want a branch",
 		"latest":   "want a branch",
-		"53":       "want a branch",
+		"53":       "is that a CUDA version?",
 		"535.":     "want a branch",
 		"5.3.5.0":  "want a branch",
 		"-35":      "want a branch",
-		"12.4":     "unknown driver branch",
+		"12.4":     "is that a CUDA version? drivers are written 550.54.15 or 550",
+		"13":       "is that a CUDA version?",
 		"RR535":    "want a branch",
+		"0535":     "want a branch",
 		"99999999": "want a branch",
 	} {
 		_, err := k.Driver(name)

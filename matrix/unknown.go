@@ -10,6 +10,7 @@ type UnknownNameError struct {
 	Kind    string // what was looked for: "GPU", "driver branch", …
 	Name    string
 	Nearest []string // up to three known names, best first
+	Hint    string   // where the known names are listed
 }
 
 func (e *UnknownNameError) Error() string {
@@ -17,5 +18,11 @@ func (e *UnknownNameError) Error() string {
 	if len(e.Nearest) > 0 {
 		msg += "; nearest: " + strings.Join(e.Nearest, ", ")
 	}
-	return msg
+	return msg + " (" + e.Hint + ")"
 }
+
+// The hints of [UnknownNameError].
+const (
+	gpusListed    = "ccgate matrix show gpus lists them"
+	driversListed = "ccgate matrix show drivers lists them"
+)

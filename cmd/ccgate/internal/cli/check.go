@@ -42,7 +42,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 usage or fleet file 
 		Example: `  ccgate check registry.example/team/app:1.2
   ccgate check docker-archive:app.tar --gpu L4,H100 --driver 535,550.54.15
   ccgate inspect --format json app:1.2 > facts.json && ccgate check --facts facts.json`,
-		Args: arguments(0, 1, "IMAGE"),
+		Args: f.arguments,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				f.imageName = args[0]
@@ -57,6 +57,24 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 usage or fleet file 
 	cmd.Flags().StringVar(&f.failOn, "fail-on", string(rules.LevelError), "fail from this `LEVEL` on: error, warning or note")
 	cmd.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "one row for each file, and every note")
 	return cmd
+}
+
+// arguments takes one image at most; a name of a list that was written with spaces gets a hint.
+func (f *checkFlags) arguments(cmd *cobra.Command, args []string) error {
+	err := arguments(0, 1, "IMAGE")(cmd, args)
+	if err == nil {
+		return nil
+	}
+	know, loadErr := matrix.Load()
+	if loadErr != nil {
+		return loadErr
+	}
+	for _, arg := range args {
+		if hint := f.fleet.listHint(know, arg); hint != "" {
+			return usagef(hint, "%s takes no argument %q", cmd.CommandPath(), arg)
+		}
+	}
+	return err
 }
 
 func (f *checkFlags) validate() error {
@@ -83,6 +101,9 @@ func (p *process) check(f *checkFlags) error {
 	}
 	fleet, how, err := f.fleet.choose(know)
 	if err != nil {
+		return err
+	}
+	if err := f.output.probe(); err != nil {
 		return err
 	}
 	img, err := p.factsOf(f, fleet)

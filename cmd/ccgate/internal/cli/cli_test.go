@@ -61,6 +61,36 @@ func TestExit(t *testing.T) {
 	}
 }
 
+func TestWithPath(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("tree", 0o700))
+	for _, name := range []string{"word", "facts.json"} {
+		require.NoError(t, os.WriteFile(name, nil, 0o600))
+	}
+	gone := &inspect.ReadError{Reference: "x", Step: "asking", Err: errors.New("gone")}
+	for name, want := range map[string]string{
+		"tree":         "\n  there is a directory \"tree\" here: oci:tree is an OCI layout, dir:tree a root file system",
+		"word":         "\n  there is a file \"word\" here: docker-archive:word",
+		"facts.json":   "\n  there is a file \"facts.json\" here: --facts facts.json",
+		"nothere":      "",
+		"oci:tree":     "",
+		"word:latest":  "",
+		"file:word":    "",
+		"app.json:1.0": "",
+	} {
+		ref, err := inspect.ParseReference(name)
+		require.NoError(t, err, name)
+		err = withPath(ref, gone)
+		var read *inspect.ReadError
+		require.ErrorAs(t, err, &read, "the exit status stays")
+		if want == "" {
+			require.Equal(t, gone, err, name)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+}
+
 // failing is a full disk.
 type failing struct{}
 

@@ -52,7 +52,14 @@ func newRules(p *process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "rules",
 		Short: "List the rules",
-		Args:  arguments(0, 0, "no argument"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				if _, ok := findRule(args[0]); ok {
+					return usagef("ccgate explain "+args[0]+" explains a rule", "%s takes no argument %q", cmd.CommandPath(), args[0])
+				}
+			}
+			return arguments(0, 0, "")(cmd, args)
+		},
 		RunE: func(*cobra.Command, []string) error {
 			t := layout.Table{Header: []string{"RULE", "NAME", "LEVEL", "WHAT IT FINDS"}}
 			for _, r := range rules.All() {
@@ -70,7 +77,7 @@ func newVersion(p *process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  arguments(0, 0, "no argument"),
+		Args:  arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(p.stdout, "ccgate %s%s\n", buildVersion(), buildDetails())
 			return err

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -19,9 +20,11 @@ const fleetFile = "ccgate.toml"
 type fleetFlags struct {
 	file          string
 	gpus, drivers []string
+	given         func(flag string) bool // reports whether a flag was given
 }
 
 func (f *fleetFlags) register(cmd *cobra.Command) {
+	f.given = cmd.Flags().Changed
 	cmd.Flags().StringVar(&f.file, "matrix", "", "fleet `FILE` (default ccgate.toml in the working directory, else a built-in reference fleet)")
 	cmd.Flags().StringSliceVar(&f.gpus, "gpu", nil, "GPUs to judge for, a comma-separated `LIST`: A100,L4,sm_120")
 	cmd.Flags().StringSliceVar(&f.drivers, "driver", nil, "drivers to judge for, a `LIST` of versions or branches: 535,550.54.15")
@@ -29,6 +32,9 @@ func (f *fleetFlags) register(cmd *cobra.Command) {
 
 // choose returns the fleet and says in words how it was chosen.
 func (f *fleetFlags) choose(know *matrix.Knowledge) (*matrix.Fleet, string, error) {
+	if err := errors.Join(f.checkList("gpu", f.gpus, "L4,H100"), f.checkList("driver", f.drivers, "535,550.54.15")); err != nil {
+		return nil, "", err
+	}
 	fleet, how, err := f.base(know)
 	if err != nil || len(f.gpus) == 0 && len(f.drivers) == 0 {
 		return fleet, how, err
@@ -36,10 +42,36 @@ func (f *fleetFlags) choose(know *matrix.Knowledge) (*matrix.Fleet, string, erro
 	return f.narrow(know, fleet)
 }
 
+// checkList refuses names that are empty, as an unset variable of a script leaves them.
+func (f *fleetFlags) checkList(flag string, names []string, example string) error {
+	empty := func(name string) bool { return strings.TrimSpace(name) == "" }
+	switch {
+	case !f.given(flag) || len(names) > 0 && !slices.ContainsFunc(names, empty):
+		return nil
+	case len(names) <= 1:
+		return usagef("such as --"+flag+" "+example, "--%s is empty", flag)
+	}
+	return usagef("such as --"+flag+" "+example, "--%s %q holds an empty name", flag, strings.Join(names, ","))
+}
+
+// listHint is the hint for an argument too many that is a name for a list: a list is one word.
+func (f *fleetFlags) listHint(know *matrix.Knowledge, name string) string {
+	if _, err := know.GPU(name); err == nil && len(f.gpus) > 0 {
+		return "a list has commas and no spaces: --gpu " + strings.Join(append(f.gpus, name), ",")
+	}
+	if _, err := know.Driver(name); err == nil && len(f.drivers) > 0 {
+		return "a list has commas and no spaces: --driver " + strings.Join(append(f.drivers, name), ",")
+	}
+	return ""
+}
+
 // base is the fleet without regard to --gpu and --driver.
 func (f *fleetFlags) base(know *matrix.Knowledge) (*matrix.Fleet, string, error) {
 	if f.file != "" {
 		fleet, err := loadFleet(f.file, know)
+		if isMissing(err) {
+			err = noFleetFile(f.file)
+		}
 		return fleet, f.file, err
 	}
 	fleet, err := loadFleet(fleetFile, know)
@@ -47,6 +79,10 @@ func (f *fleetFlags) base(know *matrix.Knowledge) (*matrix.Fleet, string, error)
 		return know.ReferenceFleet(), "the built-in reference fleet (to write your own: ccgate matrix init)", nil
 	}
 	return fleet, fleetFile + ", found in the working directory", err
+}
+
+func noFleetFile(file string) error {
+	return usagef("ccgate matrix init writes one", "there is no fleet file %q", file)
 }
 
 func loadFleet(file string, know *matrix.Knowledge) (*matrix.Fleet, error) {

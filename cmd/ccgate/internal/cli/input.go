@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,9 +48,29 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	}
 	img, err := inspect.Image(context.Background(), ref, opt)
 	if err != nil {
-		return nil, err
+		return nil, withPath(ref, err)
 	}
 	return withLists(img), nil
+}
+
+// withPath adds a hint to an error where a name was sought in a registry and is that of
+// a file or a directory here.
+func withPath(ref inspect.Reference, err error) error {
+	var read *inspect.ReadError
+	if ref.Kind != inspect.KindRegistry || !errors.As(err, &read) {
+		return err
+	}
+	name := ref.String()
+	info, statErr := os.Stat(name)
+	switch {
+	case statErr != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%w\n  there is a directory %q here: oci:%s is an OCI layout, dir:%s a root file system", err, name, name, name)
+	case strings.HasSuffix(name, ".json"):
+		return fmt.Errorf("%w\n  there is a file %q here: --facts %s judges facts", err, name, name)
+	}
+	return fmt.Errorf("%w\n  there is a file %q here: docker-archive:%s is the output of docker save, file:%s a library or program", err, name, name, name)
 }
 
 // withLists makes empty the lists that are always there in the JSON form, where they
@@ -85,6 +106,10 @@ func (p *process) readFacts(file string, platforms []string) (*facts.Image, erro
 		data, err = os.ReadFile(file)
 	}
 	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			err = path.Err // the name is in the error already
+		}
 		return nil, &inspect.ReadError{Reference: file, Step: "reading facts", Err: err}
 	}
 	img, err := decodeFacts(data)

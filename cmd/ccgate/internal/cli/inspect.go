@@ -36,6 +36,9 @@ func (p *process) inspect(name string, in inputFlags, out outputFlags) error {
 	if err := out.validate(); err != nil {
 		return err
 	}
+	if err := out.probe(); err != nil {
+		return err
+	}
 	img, err := p.readImage(name, in)
 	if err != nil {
 		return err

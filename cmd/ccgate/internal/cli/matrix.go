@@ -96,7 +96,7 @@ func (p *process) matrixValidate(file string) error {
 		fleet, err = loadFleet(file, know)
 	}
 	if isMissing(err) {
-		return usagef("ccgate matrix init writes one", "there is no fleet file %q", file)
+		return noFleetFile(file)
 	}
 	if err != nil {
 		return err

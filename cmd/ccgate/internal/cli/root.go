@@ -97,7 +97,7 @@ func arguments(least, most int, usage string) cobra.PositionalArgs {
 		case len(args) < least:
 			return usagef(fmt.Sprintf("usage: %s %s", cmd.CommandPath(), usage), "%s needs %s", cmd.CommandPath(), usage)
 		case len(args) > most:
-			return usagef(fmt.Sprintf("usage: %s %s", cmd.CommandPath(), usage), "%s takes no argument %q", cmd.CommandPath(), args[most])
+			return usagef(strings.TrimSpace("usage: "+cmd.CommandPath()+" "+usage), "%s takes no argument %q", cmd.CommandPath(), args[most])
 		}
 		return nil
 	}

@@ -17,15 +17,17 @@ import (
 type topic struct {
 	name, about string
 	tables      func(*matrix.Knowledge) []layout.Table
+	notes       string // what the words of the tables mean; often empty
 }
 
 func topics() []topic {
 	return []topic{
-		{"drivers", "driver branches: CUDA and PTX ISA version, lowest and newest version, end of life", driverTables},
-		{"gpus", "compute capabilities, GPUs and the names they go by", gpuTables},
-		{"cuda", "CUDA releases and their minimum drivers, compression of device code", cudaTables},
-		{"ptx", "PTX ISA versions and the drivers that compile them", ptxTables},
-		{"libraries", "libraries of the CUDA world", libraryTables},
+		{"drivers", "driver branches: CUDA and PTX ISA version, lowest and newest version, end of life", driverTables,
+			"TYPE: LTSB long-term support branch, PB production branch, NFB new feature branch, legacy no longer developed."},
+		{"gpus", "compute capabilities, GPUs and the names they go by", gpuTables, ""},
+		{"cuda", "CUDA releases and their minimum drivers, compression of device code", cudaTables, ""},
+		{"ptx", "PTX ISA versions and the drivers that compile them", ptxTables, ""},
+		{"libraries", "libraries of the CUDA world", libraryTables, ""},
 	}
 }
 
@@ -35,20 +37,24 @@ const topicFleet = "fleet"
 func newMatrixShow(p *process) *cobra.Command {
 	var fleet fleetFlags
 	names := []string{topicFleet}
-	long := "show prints what ccgate knows, each row with its source, the date and the grade of that\nsource: A the vendor's document, B an upstream project, C third parties, D not checked (never\nthe ground of an error).\n\n"
 	var t layout.Table
 	for _, tp := range topics() {
 		names = append(names, tp.name)
 		t.Add("  "+tp.name, tp.about)
 	}
 	t.Add("  "+topicFleet, "the fleet that check would judge against here")
+	long := "show prints what ccgate knows, each row with its source, the date and the grade of that\nsource: " +
+		grades + ". Without a topic it lists the topics:\n\n" + t.String()
 	cmd := &cobra.Command{
-		Use:       "show TOPIC",
+		Use:       "show [TOPIC]",
 		Short:     "Print what ccgate knows, with its sources",
-		Long:      long + t.String(),
-		Args:      arguments(1, 1, "drivers|gpus|cuda|ptx|libraries|fleet"),
+		Long:      long,
+		Args:      arguments(0, 1, "drivers|gpus|cuda|ptx|libraries|fleet"),
 		ValidArgs: names,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.print("Show one of these with ccgate matrix show TOPIC:\n\n" + t.String())
+			}
 			return p.matrixShow(args[0], names, &fleet)
 		},
 	}
@@ -74,20 +80,49 @@ func (p *process) matrixShow(name string, names []string, flags *fleetFlags) err
 		if err != nil {
 			return err
 		}
-		table := fleetTable(fleet)
-		text = fmt.Sprintf("Fleet: %s.\n\n%s", how, table.String())
+		text = fmt.Sprintf("Fleet: %s.\n\n%s", how, setTables([]layout.Table{fleetTable(fleet)}, "", p.width()))
 	} else {
-		var tables []string
 		i := slices.IndexFunc(topics(), func(t topic) bool { return t.name == name })
-		for _, t := range topics()[i].tables(know) {
-			tables = append(tables, t.String())
-		}
-		text = strings.Join(tables, "\n")
+		tp := topics()[i]
+		text = setTables(tp.tables(know), tp.notes, p.width())
 	}
+	return p.print(text)
+}
+
+// print writes text to standard output.
+func (p *process) print(text string) error {
 	return p.write("", func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	})
+}
+
+// grades explains the grade of a source.
+const grades = "A the vendor's document, B an upstream project, C third parties, D not\nchecked (never the ground of an error)"
+
+// setTables sets tables whose last column is the source. Sources are long and few: they are
+// numbered, and come after the tables and the notes.
+func setTables(tables []layout.Table, notes string, width int) string {
+	var b strings.Builder
+	var sources []string
+	for i := range tables {
+		for _, row := range tables[i].Rows {
+			source := &row[len(row)-1]
+			n := slices.Index(sources, *source)
+			if n < 0 {
+				n = len(sources)
+				sources = append(sources, *source)
+			}
+			*source = fmt.Sprintf("[%d]", n+1)
+		}
+		b.WriteString(tables[i].Within(width) + "\n")
+	}
+	b.WriteString(layout.Paragraph("", notes, width))
+	b.WriteString(layout.Paragraph("", "GRADE: "+grades+".", width))
+	for i, s := range sources {
+		b.WriteString(layout.Paragraph(fmt.Sprintf("[%d] ", i+1), s, width))
+	}
+	return b.String()
 }
 
 func fleetTable(fleet *matrix.Fleet) layout.Table {

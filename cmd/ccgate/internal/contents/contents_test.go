@@ -11,6 +11,18 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
+// linked is code for many targets, of which no GPU runs most as it is.
+func linked() []facts.Entry {
+	var entries []facts.Entry
+	for _, n := range []string{"120", "50", "80", "90a"} {
+		entries = append(entries,
+			facts.Entry{Kind: facts.EntryCubin, Target: "sm_" + n, Empty: true}, facts.Entry{Kind: facts.EntryCubin, Target: "sm_" + n, Relocatable: true},
+			facts.Entry{Kind: facts.EntryPTX, Target: "compute_" + n, ISA: "8.4", Relocatable: true},
+			facts.Entry{Kind: facts.EntryLTOIR, Target: "compute_" + n, Relocatable: true})
+	}
+	return append(entries, facts.Entry{Kind: facts.EntryCubin, Target: "sm_80"}, facts.Entry{Kind: facts.EntryCubin, Target: "sm_80", Relocatable: true})
+}
+
 // TestText has what the images of the sessions do not: runtimes, odd entries, remarks, and
 // a platform without GPU code.
 func TestText(t *testing.T) {
@@ -33,6 +45,7 @@ func TestText(t *testing.T) {
 						Loose: []facts.Entry{{Kind: facts.EntryCubin, Target: "sm_75"}},
 					}},
 					{Path: "/lib/libunknown.so", Size: 10, Kind: facts.KindELF, Runtime: &facts.Runtime{Linkage: facts.LinkageStatic}},
+					{Path: "/lib/liblinked.so", Size: 10, Kind: facts.KindELF, Code: &facts.Code{Containers: []facts.Container{{Entries: linked()}}}},
 					{Path: "/lib/libplain.so", Size: 10, Kind: facts.KindELF},
 				},
 				Unread:  []facts.Unread{{Layer: 0, Reason: "foreign layer"}, {Path: "/lib/liblost.so", Reason: "cut off"}},

@@ -9,7 +9,6 @@ import (
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/layout"
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/report"
 	"github.com/ccgate/ccgate/inspect/facts"
-	"github.com/ccgate/ccgate/matrix/cuda"
 )
 
 // files prints the files with device code or a CUDA runtime, layer by layer.
@@ -71,82 +70,6 @@ func runtimeText(r *facts.Runtime) string {
 		text += ", by " + r.Evidence
 	}
 	return text
-}
-
-// kindOfCode is what entries are counted by.
-type kindOfCode struct{ text, target string }
-
-// codeLines counts the pieces of device code by target and by what sets them apart.
-// Where a file is more than its code, code outside fatbins is marked.
-func codeLines(c *facts.Code, mark bool) []string {
-	counts := map[kindOfCode]int{}
-	add := func(e facts.Entry, loose bool) {
-		counts[kindOfCode{describe(e, loose), e.Target}]++
-	}
-	for _, container := range c.Containers {
-		for _, e := range container.Entries {
-			add(e, false)
-		}
-	}
-	for _, e := range c.Loose {
-		add(e, mark)
-	}
-	kinds := make([]kindOfCode, 0, len(counts))
-	for k := range counts {
-		kinds = append(kinds, k)
-	}
-	slices.SortFunc(kinds, func(a, b kindOfCode) int {
-		return cmp.Or(compareTargets(a.target, b.target), strings.Compare(a.text, b.text))
-	})
-	var lines []string
-	for _, k := range kinds {
-		line := k.text
-		if n := counts[k]; n > 1 {
-			line += fmt.Sprintf("  x%d", n)
-		}
-		lines = append(lines, line)
-	}
-	if len(lines) == 0 {
-		return []string{"none that could be read"}
-	}
-	return lines
-}
-
-// describe names one piece of code: "sm_90a", "PTX compute_80, ISA 8.4".
-func describe(e facts.Entry, loose bool) string {
-	var text string
-	switch e.Kind {
-	case facts.EntryCubin:
-		text = e.Target
-	case facts.EntryPTX:
-		text = "PTX " + e.Target
-	default:
-		text = strings.TrimSpace(string(e.Kind) + " " + e.Target)
-	}
-	if e.ISA != "" {
-		text += ", ISA " + e.ISA
-	}
-	for _, mark := range []struct {
-		on   bool
-		text string
-	}{
-		{e.Empty, "without kernels"}, {e.Relocatable, "for the device linker"}, {e.Foreign != "", e.Foreign},
-		{e.Opaque != "", e.Opaque}, {loose, "outside fatbins"},
-	} {
-		if mark.on {
-			text += ", " + mark.text
-		}
-	}
-	return text
-}
-
-func compareTargets(a, b string) int {
-	x, errX := cuda.ParseArch(a)
-	y, errY := cuda.ParseArch(b)
-	if errX != nil || errY != nil {
-		return strings.Compare(a, b)
-	}
-	return x.Compare(y)
 }
 
 // stored says in how many containers the code is and how it is compressed.

@@ -44,3 +44,16 @@ func TestLists(t *testing.T) {
 	require.Equal(t, "a, b", layout.FirstOf([]string{"a", "b"}, 2))
 	require.Equal(t, "a +2", layout.FirstOf([]string{"a", "b", "c"}, 1))
 }
+
+func TestTableWithin(t *testing.T) {
+	table := layout.Table{Header: []string{"A", "LONG ONE", "LAST"}}
+	table.Add("x", "one two three four", "[1]")
+	table.Add("incomprehensible", "", "[2]")
+	require.Equal(t, table.String(), table.Within(100))
+	require.Equal(t, "A                 LONG ONE  LAST\n"+
+		"x                 one two   [1]\n"+
+		"                  three\n"+
+		"                  four\n"+
+		"incomprehensible            [2]\n", table.Within(32))
+	require.Contains(t, table.Within(5), "incomprehensible", "a word is not broken")
+}

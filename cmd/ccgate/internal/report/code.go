@@ -2,26 +2,36 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/ccgate/ccgate/cmd/ccgate/internal/layout"
 )
 
-// maxCode is the width that the targets of a row may take.
-const maxCode = 26
+// The widths that the column with the targets may take: the first that costs no block
+// more than the last.
+var codeWidths = [...]int{64, 44, 26, 20}
 
-// shortCode writes targets as "sm_80 86 90a, PTX 90". Machine code that takes more
-// than width is written as "sm_50..120a (12), PTX 120".
-func shortCode(targets []string, width int) string {
+// maxCodeLines is the number of lines that the targets of a row may take.
+const maxCodeLines = 2
+
+// Targets writes targets as "sm_80 86 90a, PTX 90".
+func Targets(targets []string) string {
 	sass, ptx := splitTargets(targets)
-	text := joinCode(listed("sm_", sass), listed("PTX ", ptx))
-	if utf8.RuneCountInString(text) <= width {
-		return text
+	return joinCode(listed("sm_", sass), listed("PTX ", ptx))
+}
+
+// codeLines sets targets in lines of at most width characters. Where they take too many, they
+// are counted: "12 from sm_50 to sm_120a, PTX 120".
+func codeLines(targets []string, width, most int) []string {
+	sass, ptx := splitTargets(targets)
+	lines := layout.Wrap(joinCode(listed("sm_", sass), listed("PTX ", ptx)), width)
+	if len(lines) > most {
+		lines = layout.Wrap(joinCode(counted("sm_", sass), listed("PTX ", ptx)), width)
 	}
-	if text = joinCode(span("sm_", sass), listed("PTX ", ptx)); utf8.RuneCountInString(text) <= width {
-		return text
+	if len(lines) > most {
+		lines = layout.Wrap(joinCode(counted("sm_", sass), counted("PTX ", ptx)), width)
 	}
-	return joinCode(span("sm_", sass), span("PTX ", ptx))
+	return lines
 }
 
 func joinCode(sass, ptx string) string {
@@ -49,29 +59,24 @@ func listed(prefix string, numbers []string) string {
 	return prefix + strings.Join(numbers, " ")
 }
 
-func span(prefix string, numbers []string) string {
+func counted(prefix string, numbers []string) string {
 	if len(numbers) < 3 {
 		return listed(prefix, numbers)
 	}
-	return fmt.Sprintf("%s%s..%s (%d)", prefix, numbers[0], numbers[len(numbers)-1], len(numbers))
+	return fmt.Sprintf("%d from %s%s to %s%s", len(numbers), prefix, numbers[0], prefix, numbers[len(numbers)-1])
 }
 
-// differs marks a row whose files do not all have the same targets.
-const differs = "…"
+// differs stands for the targets of a row whose files do not all have the same.
+const differs = "differs"
 
-// commonCode writes the targets that all files of a row have, and marks that some have more.
-func commonCode(files [][]string, width int) string {
-	common := slices.Clone(files[0])
-	same := true
-	for _, f := range files[1:] {
-		same = same && slices.Equal(f, files[0])
-		common = slices.DeleteFunc(common, func(t string) bool { return !slices.Contains(f, t) })
+// codeOf sets the targets of a row.
+func (g grid) codeOf(r row, width int) []string {
+	if r.mixed {
+		return []string{differs}
 	}
-	switch {
-	case same:
-		return shortCode(common, width)
-	case len(common) == 0:
-		return differs
+	most := maxCodeLines
+	if g.full {
+		most = len(r.code) + 1
 	}
-	return shortCode(common, width-2) + " " + differs
+	return codeLines(r.code, width, most)
 }

@@ -69,7 +69,7 @@ func cellsAt(rows []row, target int) string {
 	for _, r := range rows {
 		cells = append(cells, r.cells[target])
 	}
-	return strings.Join(cells, " ")
+	return strings.Join(cells, "\n")
 }
 
 // driverLabel is the fleet's name of a target with its driver: "training 535.104.05", or
@@ -98,11 +98,22 @@ const (
 	headingLines = 4
 )
 
+// cellLines is the number of lines for a cell: a long one would cost other columns their room.
+func cellLines(cell string) int {
+	const long = 8
+	if utf8.RuneCountInString(cell) > long {
+		return 2
+	}
+	return 1
+}
+
 // width is the least with which the heading stays low.
 func (c column) width(rows []row) int {
 	w := minColumn
 	for _, r := range rows {
-		w = max(w, utf8.RuneCountInString(r.cells[c.target]))
+		for len(layout.Wrap(r.cells[c.target], w)) > cellLines(r.cells[c.target]) {
+			w++
+		}
 	}
 	for _, word := range strings.Fields(strings.Join(c.gpus, ", ")) {
 		w = max(w, utf8.RuneCountInString(word))

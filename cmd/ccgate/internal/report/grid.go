@@ -8,46 +8,27 @@ import (
 	"github.com/ccgate/ccgate/rules"
 )
 
-// The words of the cells.
-const (
-	cellNative    = "native"
-	cellJIT       = "JIT"
-	cellNone      = "none"
-	cellUndecided = "?"
-	cellAbsent    = "-"
-	cellTooOld    = "too old"
-	cellFine      = "ok"
-)
-
-// legend explains the words, in this order.
-var legend = [...]struct{ cell, text string }{
-	{cellNative, "machine code"},
-	{cellJIT, "the driver compiles PTX at start"},
-	{cellNone, "no code that runs"},
-	{cellUndecided, "cannot be told"},
-	{cellAbsent, "nothing to judge"},
-	{cellTooOld, "the CUDA runtime needs a newer driver"},
-}
-
 // grid is the files of one platform against its targets.
 type grid struct {
 	targets []rules.TargetResult
 	rows    []row
 	groups  []group
+	full    bool // each file has a row
 }
 
 // row is one file, or several that meet all targets alike.
 type row struct {
 	names []string
-	tag   string // why the cells do not say all; empty as a rule
-	minor bool   // its gaps do not fail an image by themselves
-	code  string
+	tag   string   // why the cells do not say all; empty as a rule
+	minor bool     // its gaps do not fail an image by themselves
+	code  []string // the targets that the files have code for
+	mixed bool     // their code differs
 	cells []string // one for each target
 }
 
 // newGrid arranges the files and targets of a platform. With full, rows are not folded.
 func newGrid(r *rules.Report, platform string, full bool) grid {
-	var g grid
+	g := grid{full: full}
 	for _, t := range r.Targets {
 		if t.Platform == platform {
 			g.targets = append(g.targets, t)
@@ -60,8 +41,8 @@ func newGrid(r *rules.Report, platform string, full bool) grid {
 	}
 	if full {
 		g.rows = fullRows(objects, tags)
-	} else {
-		g.rows = foldRows(objects, tags)
+	} else if g.rows = foldRows(objects, tags, true); len(g.rows) > maxRows {
+		g.rows = foldRows(objects, tags, false)
 	}
 	slices.SortStableFunc(g.rows, func(a, b row) int { return cmp.Compare(b.worst(), a.worst()) })
 	if runtime, ok := runtimeRow(r, platform, g.targets); ok {
@@ -73,10 +54,11 @@ func newGrid(r *rules.Report, platform string, full bool) grid {
 
 // worst ranks a row by its worst cell.
 func (r row) worst() int {
-	order := []string{cellNative, cellAbsent, cellJIT, cellUndecided, cellNone}
 	worst := 0
 	for _, c := range r.cells {
-		worst = max(worst, slices.Index(order, c))
+		if i := slices.IndexFunc(cellWords[:], func(w cellWord) bool { return w.cell == c }); i >= 0 {
+			worst = max(worst, cellWords[i].rank)
+		}
 	}
 	if r.minor && worst > 0 {
 		return 1 // what does not decide comes after what does
@@ -114,74 +96,47 @@ func runtimeRow(r *rules.Report, platform string, targets []rules.TargetResult) 
 func fullRows(objects []rules.Object, tags []string) []row {
 	var rows []row
 	for i, o := range objects {
-		r := newRow(o, tags[i])
-		r.names, r.code = []string{o.Path}, shortCode(o.Code, 1000)
-		rows = append(rows, r)
+		rows = append(rows, newRow(o, o.Path, tags[i]))
 	}
 	return rows
 }
 
-func newRow(o rules.Object, tag string) row {
-	return row{tag: tag, minor: o.Role != rules.RolePrimary && o.Role != rules.RoleDispatch, cells: cellsOf(o)}
+func newRow(o rules.Object, name, tag string) row {
+	minor := o.Role != rules.RolePrimary && o.Role != rules.RoleDispatch
+	return row{names: []string{name}, tag: tag, minor: minor, code: o.Code, cells: cellsOf(o)}
 }
 
-// foldRows joins the files that meet every target alike.
-func foldRows(objects []rules.Object, tags []string) []row {
+// maxRows is the number of rows up to which files share one only if their code is for the
+// same targets.
+const maxRows = 10
+
+// foldRows joins the files that meet every target alike and, with byCode, have the
+// same code.
+func foldRows(objects []rules.Object, tags []string, byCode bool) []row {
 	names := shortNames(objects)
 	index := map[string]int{}
 	var rows []row
-	var code [][][]string // of each row, of each file
 	for i, o := range objects {
-		key := tags[i] + "\n" + strings.Join(cellsOf(o), " ")
+		key := tags[i] + "\n" + strings.Join(cellsOf(o), "\n")
+		if byCode {
+			key += "\n" + strings.Join(o.Code, " ")
+		}
 		n, ok := index[key]
 		if !ok {
-			n = len(rows)
-			index[key] = n
-			rows = append(rows, newRow(o, tags[i]))
-			code = append(code, nil)
+			index[key] = len(rows)
+			rows = append(rows, newRow(o, names[i], tags[i]))
+			continue
 		}
 		rows[n].names = append(rows[n].names, names[i])
-		code[n] = append(code[n], o.Code)
-	}
-	for n := range rows {
-		rows[n].code = commonCode(code[n], maxCode)
+		rows[n].mixed = rows[n].mixed || !slices.Equal(rows[n].code, o.Code)
 	}
 	return rows
 }
 
-// shortNames returns the shortest ends of the paths that tell the files apart.
-func shortNames(objects []rules.Object) []string {
-	taken := map[string]int{}
-	for _, o := range objects {
-		for _, end := range pathEnds(o.Path) {
-			taken[end]++
-		}
-	}
-	var names []string
-	for _, o := range objects {
-		ends := pathEnds(o.Path)
-		i := slices.IndexFunc(ends, func(end string) bool { return taken[end] == 1 })
-		names = append(names, ends[max(i, 0)])
-	}
-	return names
-}
-
-// pathEnds returns the ends of a path at slashes, shortest first.
-func pathEnds(p string) []string {
-	var ends []string
-	for i := len(p) - 1; i >= 0; i-- {
-		if p[i] == '/' && i+1 < len(p) {
-			ends = append(ends, p[i+1:])
-		}
-	}
-	return append(ends, p)
-}
-
 func cellsOf(o rules.Object) []string {
-	words := map[string]string{"native": cellNative, "jit": cellJIT, "none": cellNone, "undecided": cellUndecided, "absent": cellAbsent}
 	var cells []string
 	for _, out := range o.Outcomes {
-		cells = append(cells, cmp.Or(words[out.Result], cellUndecided))
+		cells = append(cells, wordOf(out))
 	}
 	return cells
 }
@@ -190,7 +145,7 @@ func cellsOf(o rules.Object) []string {
 // image by themselves.
 func tagOf(r *rules.Report, o rules.Object) string {
 	if slices.ContainsFunc(r.Unread, func(u rules.Unread) bool { return u.Platform == o.Platform && u.Path == o.Path }) {
-		return "[partly read]"
+		return tagPartly
 	}
 	if o.Role == rules.RolePrimary || o.Role == rules.RoleDispatch {
 		return ""

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -9,9 +8,8 @@ import (
 )
 
 const (
-	maxLabel = 34 // the width of the file names
-	gap      = "  "
-	bar      = "| " // before the first column of a group
+	gap = "  "
+	bar = "| " // before the first column of a group
 )
 
 // block is as many columns as fit beside the file names.
@@ -37,11 +35,11 @@ func (g *blockGroup) span() int {
 // many columns.
 func (g grid) render(width int) string {
 	labels := g.labels()
-	labelWidth, codeWidth := utf8.RuneCountInString(headFile), utf8.RuneCountInString(headCode)
-	for i, r := range g.rows {
-		labelWidth = max(labelWidth, utf8.RuneCountInString(labels[i]))
-		codeWidth = max(codeWidth, utf8.RuneCountInString(r.code))
+	labelWidth := utf8.RuneCountInString(headFile)
+	for _, l := range labels {
+		labelWidth = max(labelWidth, utf8.RuneCountInString(l))
 	}
+	code, codeWidth := g.codeColumn(width - labelWidth - 2*len(gap))
 	lead := labelWidth + codeWidth + 2*len(gap)
 	var b strings.Builder
 	for i, bl := range g.blocks(max(width-lead, 3*minColumn)) {
@@ -56,11 +54,45 @@ func (g grid) render(width int) string {
 			writeLine(&b, layout.Pad(left, lead)+head)
 		}
 		for i, r := range g.rows {
-			writeLine(&b, layout.Pad(labels[i], labelWidth)+gap+layout.Pad(r.code, codeWidth)+gap+bl.cells(r))
+			label := []string{labels[i]}
+			for n, cells := range bl.cells(r, len(code[i])) {
+				writeLine(&b, layout.Pad(at(label, n), labelWidth)+gap+layout.Pad(at(code[i], n), codeWidth)+gap+cells)
+			}
 		}
 	}
 	b.WriteString(layout.Paragraph("", g.legend(), width))
 	return b.String()
+}
+
+// codeColumn sets the targets of the rows as wide as it can be without a further block; room
+// is the width of that column and of those after it.
+func (g grid) codeColumn(room int) (code [][]string, width int) {
+	least := 0
+	for i := len(codeWidths) - 1; i >= 0; i-- {
+		lines, w := g.codeAt(codeWidths[i])
+		n := len(g.blocks(max(room-w, 3*minColumn)))
+		if code == nil {
+			least = n
+		} else if n > least || room-w < 3*minColumn {
+			break
+		}
+		code, width = lines, w
+	}
+	return code, width
+}
+
+// codeAt sets the targets of the rows in lines of at most limit characters and returns the
+// width that they need.
+func (g grid) codeAt(limit int) (code [][]string, width int) {
+	width = utf8.RuneCountInString(headCode)
+	for _, r := range g.rows {
+		lines := g.codeOf(r, limit)
+		for _, l := range lines {
+			width = max(width, utf8.RuneCountInString(l))
+		}
+		code = append(code, lines)
+	}
+	return code, width
 }
 
 const (
@@ -69,29 +101,6 @@ const (
 )
 
 func writeLine(b *strings.Builder, s string) { b.WriteString(strings.TrimRight(s, " ") + "\n") }
-
-// labels names the files of each row.
-func (g grid) labels() []string {
-	var labels []string
-	for _, r := range g.rows {
-		tag := ""
-		if r.tag != "" {
-			tag = " " + r.tag
-		}
-		if len(r.names) == 1 {
-			labels = append(labels, r.names[0]+tag)
-			continue
-		}
-		shown := len(r.names)
-		for shown > 1 && utf8.RuneCountInString(layout.FirstOf(r.names, shown)+tag) > maxLabel {
-			shown--
-		}
-		first := slices.Clone(r.names)
-		first[0] = layout.Shorten(first[0], maxLabel)
-		labels = append(labels, layout.FirstOf(first, shown)+tag)
-	}
-	return labels
-}
 
 // blocks distributes the columns. A group that fits into one block is not divided.
 func (g grid) blocks(room int) []block {
@@ -185,28 +194,22 @@ func (bl block) gpuHeight() int {
 	return height
 }
 
-// cells returns the cells of a row that are in the block.
-func (bl block) cells(r row) string {
-	line := ""
+// cells returns the cells of a row that are in the block, in at least height lines.
+func (bl block) cells(r row, height int) []string {
+	height = max(height, 1)
 	for _, g := range bl.groups {
-		line += bar
-		for i, c := range g.columns {
-			line += layout.Pad(r.cells[c.target], g.widths[i]) + gap
+		for _, c := range g.columns {
+			height = max(height, cellLines(r.cells[c.target]))
 		}
 	}
-	return line
-}
-
-// legend explains the words that occur.
-func (g grid) legend() string {
-	var parts []string
-	for _, l := range legend {
-		if slices.ContainsFunc(g.rows, func(r row) bool { return slices.Contains(r.cells, l.cell) }) {
-			parts = append(parts, l.cell+": "+l.text)
+	lines := make([]string, height)
+	for n := range lines {
+		for _, g := range bl.groups {
+			lines[n] += bar
+			for i, c := range g.columns {
+				lines[n] += layout.Pad(at(layout.Wrap(r.cells[c.target], g.widths[i]), n), g.widths[i]) + gap
+			}
 		}
 	}
-	if slices.ContainsFunc(g.rows, func(r row) bool { return strings.HasSuffix(r.code, differs) }) {
-		parts = append(parts, differs+": further targets in some of the files")
-	}
-	return strings.Join(parts, "; ")
+	return lines
 }

@@ -3,8 +3,9 @@
 //
 // The text report has three parts. A grid shows how each file with device code meets
 // each GPU under each driver; columns and rows that are alike are folded, so that it
-// stays on one screen. Then come the findings, worst first. The last two lines
-// say which fleet was judged and what the verdict is, what was read for it and what was not.
+// stays on one screen. Then come the findings, worst first. The last lines
+// say which fleet was judged, whether there was GPU code at all, and what the verdict is, what
+// was read for it and what was not.
 // Text from the image is printed with escapes (package escape), whatever it holds.
 package report
 
@@ -26,7 +27,7 @@ type Options struct {
 	Fleet string
 	// Verbose prints one row for each file, with its path, and every note.
 	Verbose bool
-	// Quiet prints the last two lines alone.
+	// Quiet prints the last lines alone, from the fleet on.
 	Quiet bool
 	// Width is the number of characters in a line; 0 is [DefaultWidth].
 	Width int

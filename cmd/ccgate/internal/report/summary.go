@@ -52,6 +52,19 @@ func (p *printer) verdict() {
 	p.line("%s%s: %s. Read %s. %s.%s", p.word(), p.on(), p.counts(), p.read(), p.notRead(), p.notJudged())
 }
 
+// empty says that there was nothing to judge, which a pass alone would hide.
+func (p *printer) empty() {
+	switch {
+	case len(p.r.Objects) > 0:
+	case len(p.r.Unread) > 0:
+		p.line("No GPU code found in what could be read.")
+	case len(p.r.Findings) > 0:
+		p.line("No GPU code found.")
+	default:
+		p.line("No GPU code found: nothing to judge.")
+	}
+}
+
 // on counts the targets that the verdict is about.
 func (p *printer) on() string {
 	counts := map[rules.Verdict]int{}

@@ -26,6 +26,7 @@ func Text(w io.Writer, r *rules.Report, opt Options) error {
 		p.unread()
 	}
 	p.fleet()
+	p.empty()
 	p.verdict()
 	_, err := io.WriteString(w, p.b.String())
 	return err

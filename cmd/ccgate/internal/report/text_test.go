@@ -12,10 +12,10 @@ import (
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/report"
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/rules"
+	"github.com/ccgate/ccgate/rules/coverage"
 )
 
-// newReport makes a report for one platform: results gives the outcome of a file on
-// each target.
+// newReport makes a report for one platform.
 func newReport(targets []rules.TargetResult) *rules.Report {
 	return &rules.Report{
 		Schema: rules.Schema, Tool: rules.Tool{Name: "ccgate", Version: "1.2.3"}, Verdict: rules.Pass,
@@ -31,10 +31,12 @@ func target(name, driver string, assumed bool, gpu string) rules.TargetResult {
 	return rules.TargetResult{Name: name + "/" + gpu, Platform: "linux/amd64", Driver: driver, Assumed: assumed, GPU: gpu, CC: "8.0", Verdict: rules.Pass}
 }
 
+// object is a file; results gives its outcome on each target, as RESULT or RESULT/REASON.
 func object(r *rules.Report, path string, role rules.Role, code string, results ...string) rules.Object {
 	o := rules.Object{Path: path, Platform: "linux/amd64", Role: role, Code: strings.Fields(code)}
-	for i, result := range results {
-		o.Outcomes = append(o.Outcomes, rules.Outcome{Target: r.Targets[i].Name, Result: result})
+	for i, text := range results {
+		result, reason, _ := strings.Cut(text, "/")
+		o.Outcomes = append(o.Outcomes, rules.Outcome{Target: r.Targets[i].Name, Result: result, Reason: coverage.Reason(reason)})
 	}
 	return o
 }
@@ -113,6 +115,23 @@ func large() *rules.Report {
 	return r
 }
 
+// reasons has every reason why nothing runs, every mark, and names that are hard to tell apart.
+func reasons() *rules.Report {
+	r := newReport([]rules.TargetResult{target("R535", "535.54.03", true, "A100"), target("R535", "535.54.03", true, "Orin")})
+	wide := "sm_50 sm_52 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 sm_90a sm_100 sm_103 sm_120 sm_120a compute_50 compute_90 compute_120"
+	r.Objects = []rules.Object{
+		object(r, "/a/libcodec.so", rules.RolePrimary, wide, "none/codec", "none/missing"),
+		object(r, "/a/libptx.so", rules.RolePrimary, "compute_80", "none/ptx", "none/tegra"),
+		object(r, "/a/libsuffix.so", rules.RolePrimary, "sm_90a", "none/suffix", "none"),
+		object(r, "/a/libunread.so", rules.RoleOptional, "", "none/unread", "undecided/opaque"),
+		object(r, "/a/libdemand.so", rules.RoleOnDemand, "sm_80", "native", "none/missing"),
+		object(r, "/opt/venv-one/lib/python3.12/site-packages/app/libsame.so", rules.RolePrimary, "sm_80", "native", "jit"),
+		object(r, "/opt/venv-two/lib/python3.12/site-packages/app/libsame.so", rules.RolePrimary, "sm_80", "native", "jit"),
+		object(r, "/opt/venv-two/lib/libother.so", rules.RolePrimary, "sm_80 sm_86", "native", "jit"),
+	}
+	return r
+}
+
 func TestText(t *testing.T) {
 	passing := newReport([]rules.TargetResult{target("535.104.05", "535.104.05", false, "A100")})
 	passing.Objects = []rules.Object{object(passing, "/k.so", rules.RolePrimary, "sm_80", "native")}
@@ -120,6 +139,8 @@ func TestText(t *testing.T) {
 	warned.Findings = []rules.Finding{finding("CCG205", "ptx-only", rules.LevelWarning, rules.KindFail, "k.so: compiled at start", "535.104.05/A100")}
 	elsewhere := newReport(passing.Targets)
 	elsewhere.Image.Platforms = append(elsewhere.Image.Platforms, rules.Platform{Name: "linux/arm64"})
+	unread := newReport(passing.Targets)
+	unread.Unread = []rules.Unread{{Platform: "linux/amd64", Location: rules.Location{Path: "/a.so"}, Reason: "cut off"}}
 	opt := report.Options{FailOn: rules.LevelError, Fleet: "ccgate.toml"}
 	for _, c := range []struct {
 		name string
@@ -134,6 +155,10 @@ func TestText(t *testing.T) {
 		{"passing", passing, nil},
 		{"warned", warned, func(o *report.Options) { o.FailOn = rules.LevelWarning }},
 		{"elsewhere", elsewhere, nil},
+		{"reasons", reasons(), nil},
+		{"reasons-80", reasons(), func(o *report.Options) { o.Width = 80 }},
+		{"nothing-quiet", newReport(passing.Targets), func(o *report.Options) { o.Quiet = true }},
+		{"unread", unread, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := opt
