@@ -100,7 +100,7 @@ func (a *archive) scan() error {
 	var end int64 // of the member before
 	for n := 0; ; n++ {
 		h, err := tr.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return a.checkEnd(end)
 		}
 		if n == 0 && errors.Is(err, tar.ErrHeader) {

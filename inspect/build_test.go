@@ -255,7 +255,7 @@ func (b *built) serve(t testing.TB, wrap func(http.Handler) http.Handler) string
 		require.Less(t, len(left), before, "no manifest was taken")
 	}
 	require.Equal(t, http.StatusCreated, put(http.MethodPut, "/v2/test/image/manifests/latest", b.manifests[b.root.Digest], b.root.MediaType))
-	var h http.Handler = handler
+	h := handler
 	if wrap != nil {
 		h = wrap(handler)
 	}

@@ -3,6 +3,7 @@ package inspect
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -87,11 +88,12 @@ func newGzipReader(br *bufio.Reader) (*gzipReader, error) {
 func (g *gzipReader) Read(p []byte) (int, error) {
 	for !g.done {
 		n, err := g.z.Read(p)
-		if err != nil && err != io.EOF {
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
 			return n, fmt.Errorf("gzip: %w", err)
 		}
 		if n > 0 {
-			if err == io.EOF {
+			if end {
 				return n, g.next()
 			}
 			return n, nil

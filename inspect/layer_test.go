@@ -190,7 +190,7 @@ func TestWalkLayerSparse(t *testing.T) {
 func TestWalkLayerScannerCannotHideABrokenStream(t *testing.T) {
 	plain := tarOf(t, "file a.so elf:"+strings.Repeat("a", 2000)+"\n")
 	broken := errors.New("cable cut")
-	calm := func(path string, size int64, r io.Reader) (facts.File, []string, bool) {
+	calm := func(_ string, _ int64, r io.Reader) (facts.File, []string, bool) {
 		_, _ = io.Copy(io.Discard, r)
 		return facts.File{Kind: facts.KindELF}, nil, true
 	}

@@ -66,7 +66,7 @@ func (k *Knowledge) Branches() []Branch {
 	return rows
 }
 
-// BranchOf returns the branch with the given number.
+// Branch returns the branch with the given number.
 func (k *Knowledge) Branch(number int) (Branch, bool) {
 	for _, b := range k.rows.Branch {
 		if b.Number == number {

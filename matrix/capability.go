@@ -67,7 +67,7 @@ type Member struct {
 // Capabilities returns the compute capabilities in ascending order.
 func (k *Knowledge) Capabilities() []Capability { return slices.Clone(k.rows.Capability) }
 
-// CapabilityOf returns the row of a compute capability.
+// Capability returns the row of a compute capability.
 func (k *Knowledge) Capability(cc cuda.ComputeCapability) (Capability, bool) {
 	for _, c := range k.rows.Capability {
 		if c.CC == cc {
@@ -111,7 +111,7 @@ func (k *Knowledge) Families() []Family {
 	return families
 }
 
-// FamilyOf returns the GPUs that run code for the target cc with the suffix
+// Family returns the GPUs that run code for the target cc with the suffix
 // "f", each with the grade of that claim. It is empty where the target has no
 // such variant.
 func (k *Knowledge) Family(cc cuda.ComputeCapability) []Member {

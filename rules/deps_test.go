@@ -34,11 +34,11 @@ func listImports(t *testing.T) imports {
 			ImportPath string
 			Imports    []string
 		}
-		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+		err := d.Decode(&p)
+		if errors.Is(err, io.EOF) {
 			return graph
-		} else {
-			require.NoError(t, err)
 		}
+		require.NoError(t, err)
 		graph[p.ImportPath] = p.Imports
 	}
 }

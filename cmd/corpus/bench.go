@@ -175,7 +175,7 @@ func measure(ctx context.Context, name string, args ...string) (usage, error) {
 	}
 	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-		u.memory = int64(r.Maxrss) << 10 // Linux counts in KiB
+		u.memory = r.Maxrss << 10 // Linux counts in KiB
 	}
 	return u, err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -79,7 +80,7 @@ func TestErrorsOfTheInputAreReported(t *testing.T) {
 func TestInputLongerThanItsSize(t *testing.T) {
 	b := library().Bytes()
 	size := int64(len(b))
-	long := append(b, fatbintest.Container(fatbintest.SASS("sm_90"))...)
+	long := slices.Concat(b, fatbintest.Container(fatbintest.SASS("sm_90")))
 	f, unread, _ := object.Scan("k", size, bytes.NewReader(long))
 	require.Empty(t, unread)
 	require.Len(t, targets(f), 2)
@@ -92,7 +93,9 @@ func TestDamagedContainers(t *testing.T) {
 	header := func(edit func(b []byte)) []byte {
 		o := library()
 		b := o.Bytes()
-		edit(b[bytes.Index(b, fatbintest.ContainerHeader(0)[:6]):])
+		start := bytes.Index(b, fatbintest.ContainerHeader(0)[:6])
+		require.Positive(t, start)
+		edit(b[start:])
 		return b
 	}
 	le := binary.LittleEndian

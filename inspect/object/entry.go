@@ -75,10 +75,10 @@ func newEntry(h *fatbin.EntryHeader, offset, size int64, codec fatbin.Codec) fac
 		Kind: facts.EntryKind(h.Kind.String()), Target: h.Target(), Codec: string(codec), Flags: uint64(h.Flags),
 		Offset: offset, Size: size, Foreign: h.Foreign(),
 	}
-	switch {
-	case h.Kind == fatbin.KindPTX || h.Kind == fatbin.KindRelocPTX:
+	switch h.Kind {
+	case fatbin.KindPTX, fatbin.KindRelocPTX:
 		f.ISA = fmt.Sprintf("%d.%d", h.CodeMajor, h.CodeMinor)
-	case h.Kind == fatbin.KindIndex:
+	case fatbin.KindIndex:
 		f.Opaque = "index of code that lies elsewhere"
 	}
 	// LTO-IR is always obfuscated and never loaded as it is.

@@ -63,7 +63,8 @@ func arch(s string) (any, error)       { return ParseArch(s) }
 func TestCompare(t *testing.T) {
 	require.Negative(t, Version{12, 9}.Compare(Version{13, 0}))
 	require.Positive(t, Version{12, 10}.Compare(Version{12, 9}))
-	require.Zero(t, Driver{535, 54, 3}.Compare(Driver{535, 54, 3}))
+	same := Driver{535, 54, 3}
+	require.Zero(t, Driver{535, 54, 3}.Compare(same))
 	require.Negative(t, Driver{535, 54, 3}.Compare(Driver{535, 104, 5}))
 	require.Negative(t, Driver{450, 51, 0}.Compare(Driver{450, 51, 5}))
 	require.Negative(t, ComputeCapability{8, 9}.Compare(ComputeCapability{12, 0}))

@@ -17,6 +17,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -158,7 +159,7 @@ func (e Entry) Bytes() []byte {
 	}
 	stored = align8(stored)
 	le.PutUint64(header[0x08:], uint64(len(stored)))
-	b := append(header, stored...)
+	b := slices.Concat(header, stored)
 	if e.Edit != nil {
 		e.Edit(b)
 	}
