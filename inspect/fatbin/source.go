@@ -22,7 +22,7 @@ func NewFileSource(r io.ReaderAt, size int64) *FileSource { return &FileSource{r
 // from one entry header to the next, fetches little.
 const (
 	readBlock = 256 << 10
-	jumpBlock = 8 << 10
+	jumpBlock = 2 << 10
 )
 
 // Peek returns the next n bytes, or all that are left with io.EOF.
