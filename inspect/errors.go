@@ -19,8 +19,11 @@ func (e *ReferenceError) Error() string {
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
 	}
-	return b.String()
+	return oneLine(b.String())
 }
+
+// oneLine keeps the names that an image gives from adding lines to an error.
+func oneLine(s string) string { return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(s) }
 
 // ReadError says that a sensible reference could not be read: the registry or
 // the file system refused, or the bytes are not what the manifest promises.
@@ -33,7 +36,7 @@ type ReadError struct {
 
 // Error returns the reference, the step and the cause in one line.
 func (e *ReadError) Error() string {
-	return visible(e.Reference) + ": " + e.Step + ": " + e.Err.Error()
+	return oneLine(visible(e.Reference) + ": " + e.Step + ": " + e.Err.Error())
 }
 
 // Unwrap returns the cause.

@@ -127,6 +127,7 @@ type layerWalk struct {
 	content *layerContent
 	entries int
 	names   int64
+	holes   int64  // that sparse files read so far
 	dir     string // of the entry before
 }
 
@@ -196,13 +197,16 @@ func (w *layerWalk) file(h *tar.Header, name string) (*body, error) {
 	}
 	w.content.files++
 	start := w.counted.n
+	holes := func(delivered int64) int64 { return max(0, delivered-(w.counted.n-start)) }
 	r := &fileReader{r: w.tar, ahead: func(delivered int64) bool {
-		return delivered-(w.counted.n-start) > w.limits.Holes
+		own := holes(delivered)
+		return own > 0 && w.holes+own > w.limits.Holes
 	}}
 	b := scanFile(w.scan, name, h.Size, r)
+	w.holes += holes(r.delivered)
 	switch {
 	case errors.Is(r.err, errHoles):
-		reason := fmt.Sprintf("sparse file of %d bytes with more than %d bytes of holes (limit Holes)", h.Size, w.limits.Holes)
+		reason := fmt.Sprintf("sparse file of %d bytes, in a layer with more than %d bytes of holes (limit Holes)", h.Size, w.limits.Holes)
 		if b == nil {
 			b = &body{}
 		}

@@ -178,12 +178,27 @@ func TestWalkLayerSparse(t *testing.T) {
 
 	c, err = walkLayer(bytes.NewReader(sparseTar(t, "bomb.so", elfContent("x"), eib)), testScan, Limits{Holes: 1 << 20})
 	require.NoError(t, err)
-	require.Contains(t, c.entries[0].body.unread, fmt.Sprintf("sparse file of %d bytes with more than 1048576 bytes of holes (limit Holes)", int64(eib)))
+	require.Contains(t, c.entries[0].body.unread, fmt.Sprintf("sparse file of %d bytes, in a layer with more than 1048576 bytes of holes (limit Holes)", int64(eib)))
 
 	c, err = walkLayer(bytes.NewReader(sparseTar(t, "small.so", elfContent("x"), 1000)), testScan, Limits{Holes: 1 << 20})
 	require.NoError(t, err)
 	require.Empty(t, c.entries[0].body.unread)
 	require.Equal(t, int64(1000), c.entries[0].body.file.Size)
+}
+
+// Two hundred sparse files of an exbibyte, each below the limit of a file, took minutes.
+func TestSparseFilesShareTheLimitOfTheirLayer(t *testing.T) {
+	var b []byte
+	for i := range 5 {
+		one := sparseTar(t, fmt.Sprintf("%d.so", i), elfContent("x"), 400<<10)
+		b = append(b, one[:len(one)-1024]...)
+	}
+	b = join(b, tarOf(t, "file z.so elf:z\n"))
+	c, err := walkLayer(bytes.NewReader(b), testScan, Limits{Holes: 1 << 20})
+	require.NoError(t, err)
+	for i, want := range []bool{false, false, true, true, true, false} {
+		require.Equal(t, want, len(c.entries[i].body.unread) > 0, i)
+	}
 }
 
 // A scanner that hides a broken stream does not hide it from the walk.

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -27,7 +28,12 @@ type merge struct {
 func (m *merge) apply(layer int, c *layerContent) {
 	for i := range c.entries {
 		e := &c.entries[i]
-		if err := m.entry(layer, e); err != nil && e.body != nil {
+		err := m.entry(layer, e)
+		if errors.Is(err, errWork) {
+			m.unread = append(m.unread, facts.Unread{Layer: layer, Reason: err.Error()})
+			break
+		}
+		if err != nil && e.body != nil {
 			m.unread = append(m.unread, facts.Unread{Path: rooted(e.name()), Layer: layer, Reason: err.Error()})
 		}
 	}

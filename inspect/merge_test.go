@@ -117,3 +117,17 @@ func TestMergeDeepTreesAreBounded(t *testing.T) {
 	require.Len(t, p.Unread, 1)
 	require.Equal(t, errLoop.Error(), p.Unread[0].Reason)
 }
+
+// A layer of a million links below one long path took minutes to merge.
+func TestMergeStopsWherePathsTakeTooMuchWork(t *testing.T) {
+	c, err := walkLayer(bytes.NewReader(tarOf(t, "file a/b/a.so elf:a\nsym l a/b\nsym l/1 x\nsym l/2 x\nfile z.so elf:z\n")), testScan, Limits{})
+	require.NoError(t, err)
+	var m merge
+	m.tree.work = maxWork - 6
+	m.apply(0, c)
+	m.apply(1, c)
+	p := &facts.Platform{}
+	m.collect(p)
+	require.Len(t, p.Files, 1)
+	require.Equal(t, []facts.Unread{{Layer: 0, Reason: errWork.Error()}, {Layer: 1, Reason: errWork.Error()}}, p.Unread)
+}

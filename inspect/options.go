@@ -50,7 +50,7 @@ type Limits struct {
 	Entries int   // tar entries, default 1 Mi
 	Names   int64 // bytes of names and link targets, default 256 MiB
 	Bytes   int64 // uncompressed bytes, default 1 TiB
-	Holes   int64 // bytes that one sparse file may read beyond those stored, default 1 GiB
+	Holes   int64 // bytes that sparse files may read beyond those stored, default 1 GiB
 }
 
 func (l Limits) orDefault() Limits {

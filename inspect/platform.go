@@ -76,10 +76,8 @@ func wanted(filter []string, platform string) bool {
 }
 
 // isAttestation says whether an entry of an index is not an image but a
-// statement about one: BuildKit gives those the platform unknown/unknown.
+// statement about one: BuildKit gives those the platform unknown/unknown. Its
+// annotation alone is not believed, because runtimes choose by platform.
 func isAttestation(d v1.Descriptor) bool {
-	if d.Annotations["vnd.docker.reference.type"] == "attestation-manifest" {
-		return true
-	}
 	return d.Platform != nil && d.Platform.OS == "unknown" && d.Platform.Architecture == "unknown"
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 
@@ -100,8 +101,8 @@ func readWheel(ctx context.Context, ref Reference, f *os.File, size int64, opt O
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if !m.Mode().IsRegular() {
-			continue
+		if strings.HasSuffix(m.Name, "/") {
+			continue // pip unpacks everything else as a regular file, whatever its mode says
 		}
 		c.files++
 		progress.add(int(min(m.CompressedSize64, 1<<30)))
@@ -127,25 +128,29 @@ func readWheel(ctx context.Context, ref Reference, f *os.File, size int64, opt O
 	return p, nil
 }
 
-// wheelMember reads one member to its end, so that its checksum is compared before
-// its facts count.
+// wheelMember reads one member to its end, so that size and checksum are compared before
+// its facts count. Of a large member that is of no interest the start is enough.
 func wheelMember(m *zip.File, name string, scan Scanner) *body {
-	if m.UncompressedSize64 > 1<<50 {
+	const encrypted, small = 1, 4 << 10
+	switch {
+	case m.Flags&encrypted != 0:
+		return &body{unread: []string{"encrypted member"}}
+	case m.UncompressedSize64 > 1<<50:
 		return &body{unread: []string{fmt.Sprintf("impossible size %d", m.UncompressedSize64)}}
 	}
 	size := int64(m.UncompressedSize64)
-	r, err := m.Open()
+	member, err := m.Open()
 	if err != nil {
 		return &body{unread: []string{"opening the member: " + err.Error()}}
 	}
-	defer r.Close()
+	defer member.Close()
+	r := &fileReader{r: member, ahead: func(int64) bool { return false }}
 	b := scanFile(scan, name, size, io.LimitReader(r, size))
-	if b == nil || b.file == nil {
-		return b
+	if r.err == nil && (size <= small || b != nil && b.file != nil) {
+		_, _ = io.Copy(io.Discard, r) // r keeps the error
 	}
-	// Reading to the end makes the archive package compare size and checksum.
-	if _, err := io.Copy(io.Discard, r); err != nil {
-		return &body{unread: []string{"reading the member: " + err.Error()}}
+	if r.err != nil {
+		return &body{unread: []string{"reading the member: " + r.err.Error()}}
 	}
 	return b
 }

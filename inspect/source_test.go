@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -74,6 +75,18 @@ func TestPlatforms(t *testing.T) {
 	requireReferenceError(t, only.serve(t, nil), "has no linux platform; it has windows/amd64")
 	requireReferenceError(t, "docker-archive:"+writeTar(t, only.savedFiles(t)), "has no linux platform; it has windows/amd64")
 	requireReferenceError(t, build(t, spec{}).serve(t, nil), "has no platform linux/arm64; it has linux/amd64", "linux/arm64")
+}
+
+// An annotation made the only image of an index disappear, and what was left passed.
+func TestAnnotationDoesNotMakeAnImageAnAttestation(t *testing.T) {
+	b := indexOf(t, []string{"linux/amd64"}, build(t, spec{recipes: twoLayers}))
+	var index v1.IndexManifest
+	require.NoError(t, json.Unmarshal(b.manifests[b.root.Digest], &index))
+	index.Manifests[0].Annotations = map[string]string{"vnd.docker.reference.type": "attestation-manifest"}
+	b.root = b.addManifest(marshal(t, index), types.OCIImageIndex)
+	img, err := read(t, b.serve(t, nil))
+	require.NoError(t, err)
+	require.Equal(t, []string{"linux/amd64"}, platformNames(img))
 }
 
 func requireReferenceError(t *testing.T, ref, want string, platforms ...string) {

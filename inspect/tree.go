@@ -12,9 +12,15 @@ const (
 	// maxSteps bounds the components that resolving one path may take, and
 	// with it the depth of the tree.
 	maxSteps = 4096
+	// maxWork is the number of components that all paths of an image may take
+	// together, far above what a million files ask for.
+	maxWork = 1 << 27
 )
 
-var errLoop = errors.New("too many symbolic links in its path")
+var (
+	errLoop = errors.New("too many symbolic links in its path")
+	errWork = errors.New("paths that lead through too many directories and links, so the rest of the layer is not merged")
+)
 
 // node is a name in the merged file system. Only files of interest, symbolic
 // links and the directories above them have one.
@@ -63,6 +69,7 @@ func (n *node) clear() { n.leaf, n.body = noLeaf, nil }
 // decide where later entries land, so the order of calls matters.
 type tree struct {
 	root node
+	work int // components that were resolved
 	// last is a cache: most entries follow one of the same directory.
 	last struct {
 		valid  bool
@@ -105,6 +112,9 @@ func (t *tree) resolve(dir string, create bool) (*node, error) {
 	for steps := 0; len(rest) > 0; steps++ {
 		if steps >= maxSteps {
 			return nil, errLoop
+		}
+		if t.work++; t.work > maxWork {
+			return nil, errWork
 		}
 		name := rest[0]
 		rest = rest[1:]

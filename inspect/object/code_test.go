@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,13 +148,9 @@ func TestWhereCodeCounts(t *testing.T) {
 	}{
 		{"custom data section", fatbintest.Section{Name: ".xla_gpu", Type: elf.SHT_PROGBITS, Flags: data, Data: container}, []string{".xla_gpu cubin sm_80"}},
 		{"writable data", fatbintest.Section{Name: ".data", Type: elf.SHT_PROGBITS, Flags: data | elf.SHF_WRITE, Data: container}, []string{".data cubin sm_80"}},
-		{"code", fatbintest.Section{Name: ".text2", Type: elf.SHT_PROGBITS, Flags: data | elf.SHF_EXECINSTR, Data: container}, nil},
-		{"not loaded", fatbintest.Section{Name: ".debug_info", Type: elf.SHT_PROGBITS, Data: container}, nil},
-		{"strings", fatbintest.Section{Name: ".strtab2", Type: elf.SHT_STRTAB, Flags: data, Data: container}, nil},
 		{"raw cubin", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: sm80.Payload}, []string{".rodata2 cubin sm_80"}},
 		{"two raw cubins", fatbintest.Section{Name: ".data2", Type: elf.SHT_PROGBITS, Flags: data, Data: append(bytes.Clone(sm80.Payload), fatbintest.SASS("sm_90a").Payload...)}, []string{".data2 cubin sm_80", ".data2 cubin sm_90a"}},
 		{"raw cubin with its section headers first", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: append(fatbintest.HeadersFirst(sm80.Payload), "more"...)}, []string{".rodata2 cubin sm_80"}},
-		{"raw cubin in code", fatbintest.Section{Name: ".text2", Type: elf.SHT_PROGBITS, Flags: data | elf.SHF_EXECINSTR, Data: sm80.Payload}, nil},
 		{"PTX text", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: text}, []string{".rodata2 ptx compute_80"}},
 		{"PTX template", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: []byte(".version %d.%d\n.target sm_%d\n\x00")}, nil},
 		{"host ELF", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: fatbintest.SharedObject{}.Bytes()}, nil},
@@ -161,6 +158,46 @@ func TestWhereCodeCounts(t *testing.T) {
 		{"empty containers", fatbintest.Section{Name: ".rodata2", Type: elf.SHT_PROGBITS, Flags: data, Data: fatbintest.Fatbin(nil, nil, nil)}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) { require.Equal(t, tt.want, targets(complete(t, "k", place(tt.section).Bytes()))) })
+	}
+}
+
+// What looks like device code in instructions is chance, and in a comment it is not loaded.
+func TestWhereCodeDoesNotCount(t *testing.T) {
+	container := fatbintest.Container(sm80)
+	for name, o := range map[string]fatbintest.SharedObject{
+		"container in code": {Text: container}, "raw cubin in code": {Text: sm80.Payload}, "container in a comment": {Comment: container},
+	} {
+		require.Empty(t, targets(complete(t, "k", o.Bytes())), name)
+	}
+}
+
+// The loader does not read the section table. One that calls loaded data something else
+// made device code disappear without a word.
+func TestSectionTableThatDeniesDeviceCode(t *testing.T) {
+	for name, s := range map[string]fatbintest.Section{
+		"instructions": {Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC | elf.SHF_EXECINSTR},
+		"not loaded":   {Type: elf.SHT_PROGBITS},
+		"strings":      {Type: elf.SHT_STRTAB, Flags: elf.SHF_ALLOC},
+		"a note":       {Type: elf.SHT_NOTE, Flags: elf.SHF_ALLOC},
+		"unknown":      {Type: 0x61234567, Flags: elf.SHF_ALLOC},
+	} {
+		s.Name, s.Data = ".x", fatbintest.Container(sm80)
+		require.Equal(t, []string{".x cubin sm_80"}, targets(complete(t, "k", place(s).Bytes())), name)
+		s.Data = make([]byte, 3<<20) // large enough to be skipped
+		copy(s.Data[2<<20:], fatbintest.Container(sm80))
+		require.Equal(t, []string{".x cubin sm_80"}, targets(complete(t, "k", place(s).Bytes())), name)
+	}
+}
+
+// A section table at a wrong offset was used all the same, and the file passed as one
+// without device code.
+func TestDeviceCodeUnderABrokenSectionTable(t *testing.T) {
+	for _, at := range []uint64{3, 40, 1 << 63} {
+		b := library().Bytes()
+		binary.LittleEndian.PutUint64(b[40:], at)
+		f, unread, _ := scan(t, "k", b)
+		require.Equal(t, []string{"cubin sm_80", "ptx compute_80"}, targets(f), at)
+		require.Contains(t, strings.Join(unread, "; "), "section table", at)
 	}
 }
 

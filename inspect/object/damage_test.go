@@ -112,7 +112,6 @@ func TestDamagedContainers(t *testing.T) {
 		{"first entry of an unknown version", header(func(b []byte) { b[18] = 9 }), "unknown entry version"},
 		{"garbage in .nv_fatbin", place(fatbintest.Section{Name: ".nv_fatbin", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC, Data: bytes.Repeat([]byte("x"), 100)}).Bytes(), "100 of its 100 bytes"},
 		{"zeros in __nv_relfatbin", place(fatbintest.Section{Name: "__nv_relfatbin", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC, Data: make([]byte, 100)}).Bytes(), "100 of its 100 bytes"},
-		{".nv_fatbin that is code", place(fatbintest.Section{Name: ".nv_fatbin", Type: elf.SHT_PROGBITS, Flags: elf.SHF_EXECINSTR, Data: fatbintest.Container(sm80)}).Bytes(), "belong to no container"},
 		{"in a custom section", place(fatbintest.Section{Name: ".gpu", Type: elf.SHT_PROGBITS, Flags: elf.SHF_ALLOC, Data: append(fatbintest.ContainerHeader(64), make([]byte, 64)...)}).Bytes(), "unknown entry version"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { requireUnread(t, tt.b, tt.msg) })

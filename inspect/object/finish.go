@@ -68,9 +68,7 @@ func (s *scan) tables(f *facts.File) {
 	// Without section names the search still found the code; only the names
 	// of the places are missing. A damaged table is another matter.
 	if !s.haveTable {
-		if sections, err := s.elf.Sections(r); isMissing(err) {
-			s.sections = sections
-		} else {
+		if _, err := s.elf.Sections(r); !isMissing(err) {
 			s.fail("section table: %v", err)
 		}
 	}

@@ -196,8 +196,9 @@ func (s *scan) probe() {
 		s.dynamic, s.haveDynamic = d, err == nil
 	}
 	if !s.haveTable {
-		t, err := s.elf.Sections(r)
-		s.sections, s.haveTable = t, err == nil
+		if t, err := s.elf.Sections(r); err == nil || isMissing(err) {
+			s.sections, s.haveTable = t, err == nil
+		}
 	}
 }
 

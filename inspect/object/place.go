@@ -46,18 +46,34 @@ func (s *scan) inData(off int64) bool {
 func (s *scan) barren(off int64) (end int64, ok bool) {
 	const worth = 1 << 20 // less is read as fast as it is skipped
 	sec, ok := s.section(off)
-	if !ok || s.inData(off) {
+	if !ok || s.counts(off) {
 		return 0, false
 	}
-	end = min(int64(sec.Offset+sec.Size), s.size)
+	last := min(sec.Offset+sec.Size, uint64(s.size))
+	for _, p := range s.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Filesz > 0 && p.Off > uint64(off) {
+			last = min(last, p.Off)
+		}
+	}
+	end = int64(last)
 	return end, end-off >= worth
 }
 
 // isLoaded reports whether a segment brings an offset into memory.
 func (s *scan) isLoaded(off int64) bool {
+	return s.anySegment(off, func(hostelf.Prog) bool { return true })
+}
+
+func (s *scan) anySegment(off int64, is func(hostelf.Prog) bool) bool {
 	return s.elf != nil && slices.ContainsFunc(s.elf.Progs, func(p hostelf.Prog) bool {
-		return p.Type == elf.PT_LOAD && uint64(off) >= p.Off && uint64(off)-p.Off < p.Filesz
+		return p.Type == elf.PT_LOAD && uint64(off) >= p.Off && uint64(off)-p.Off < p.Filesz && is(p)
 	})
+}
+
+// counts reports whether device code at an offset can reach a driver. The loader goes by
+// segments: a section table that says otherwise of what is loaded as data hides nothing.
+func (s *scan) counts(off int64) bool {
+	return s.inData(off) || s.anySegment(off, func(p hostelf.Prog) bool { return p.Flags&elf.PF_X == 0 })
 }
 
 func isFatbinSection(name string) bool {
@@ -68,8 +84,8 @@ func isFatbinSection(name string) bool {
 // magic number in instructions or in debug information is chance.
 func (s *scan) place() {
 	s.sortSections()
-	s.containers = slices.DeleteFunc(s.containers, func(c facts.Container) bool { return !s.inData(c.Offset) })
-	s.loose = slices.DeleteFunc(s.loose, func(e facts.Entry) bool { return !s.inData(e.Offset) })
+	s.containers = slices.DeleteFunc(s.containers, func(c facts.Container) bool { return !s.counts(c.Offset) })
+	s.loose = slices.DeleteFunc(s.loose, func(e facts.Entry) bool { return !s.counts(e.Offset) })
 	for i := range s.containers {
 		c := &s.containers[i]
 		sec, ok := s.section(c.Offset)
@@ -89,7 +105,7 @@ func (s *scan) place() {
 		s.loose[i].Section = sec.Name
 	}
 	for _, x := range s.suspects {
-		if s.inData(x.offset) {
+		if s.counts(x.offset) {
 			s.fail("container at offset %#x: %v", x.offset, x.err)
 		}
 	}
