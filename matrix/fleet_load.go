@@ -11,8 +11,8 @@ import (
 // FleetSchemaVersion is the only value of the key "schema" of a fleet file.
 const FleetSchemaVersion = 1
 
-// maxFleetSize bounds a fleet file.
-const maxFleetSize = 1 << 20
+// MaxFleetSize is the most bytes that a fleet file may have.
+const MaxFleetSize = 1 << 20
 
 // LoadFleet reads a fleet file. The file name is used in errors only. rules are
 // the ids and slugs that [rules] may name; nil leaves them unchecked.
@@ -21,8 +21,13 @@ const maxFleetSize = 1 << 20
 // for each, in the order of the file: bad TOML, unknown keys, wrong types,
 // unknown names, pairs of driver and GPU that cannot exist.
 func LoadFleet(file string, data []byte, k *Knowledge, rules []string) (*Fleet, error) {
-	if len(data) > maxFleetSize {
-		return nil, &FileError{File: file, Line: 1, Column: 1, Msg: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data), maxFleetSize)}
+	if len(data) > MaxFleetSize {
+		return nil, &FileError{File: file, Line: 1, Column: 1, Msg: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data), MaxFleetSize)}
+	}
+	if at := tooDeep(string(data)); at >= 0 {
+		x := newPositions(string(data))
+		p := x.at(at)
+		return nil, &FileError{File: file, Line: p.line, Column: p.column, Msg: fmt.Sprintf("tables, arrays or keys are nested deeper than %d", maxNesting)}
 	}
 	var root map[string]any
 	if _, err := toml.Decode(string(data), &root); err != nil {

@@ -82,7 +82,7 @@ func TestLoadFleet(t *testing.T) {
 }
 
 func TestLoadFleetSize(t *testing.T) {
-	_, err := LoadFleet("x", make([]byte, maxFleetSize+1), load(t), nil)
+	_, err := LoadFleet("x", make([]byte, MaxFleetSize+1), load(t), nil)
 	require.ErrorContains(t, err, "at most 1048576 are read")
 }
 
