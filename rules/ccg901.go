@@ -2,10 +2,7 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-
-	"github.com/ccgate/ccgate/inspect/facts"
 )
 
 // UnreadableID is the id of the rule about what could not be read, which has an exit
@@ -25,25 +22,46 @@ var unreadable = &Rule{
 	run: func(*pass) []problem { return nil },
 }
 
-// unreadFindings returns one finding for each file that was not read as a whole; it
+// unreadPart is a file or, without a path, a layer.
+type unreadPart struct {
+	path  string
+	layer int
+}
+
+// String names the part in a message.
+func (u unreadPart) String() string {
+	if u.path == "" {
+		return fmt.Sprintf("layer %d", u.layer)
+	}
+	return u.path
+}
+
+// unreadFindings returns one finding for each part that was not read as a whole; it
 // concerns every target.
 func (p *pass) unreadFindings(levels map[string]string) []Finding {
+	var parts []unreadPart
+	reasons := make(map[unreadPart][]string) // a hostile image has a million
+	for _, u := range p.unread {
+		part := unreadPart{u.Path, u.Layer}
+		if reasons[part] == nil {
+			parts = append(parts, part)
+		}
+		reasons[part] = append(reasons[part], u.Reason)
+	}
+	targets := make([]string, 0, len(p.targets))
+	for _, t := range p.targets {
+		targets = append(targets, t.String())
+	}
 	var out []Finding
-	for i, u := range p.unread {
-		if slices.ContainsFunc(p.unread[:i], func(o facts.Unread) bool { return o.Path == u.Path && o.Layer == u.Layer }) {
-			continue
-		}
+	for _, part := range parts {
 		f := Finding{
-			Rule: unreadable.ID, Slug: unreadable.Slug, Level: unreadable.Level, Kind: KindOpen, Platform: p.platform.Name, Targets: []string{},
-			Message:   fmt.Sprintf("%s: could not be read: found %s; needs a sound file", u.Path, p.reasons(u)),
+			Rule: unreadable.ID, Slug: unreadable.Slug, Level: unreadable.Level, Kind: KindOpen, Platform: p.platform.Name, Targets: targets,
+			Message:   fmt.Sprintf("%s: could not be read: found %s; needs a sound file", part, joinReasons(reasons[part])),
 			Hint:      "check the file in the image, or report it if it is sound",
-			Locations: []Location{p.location(u.Path, u.Layer)},
+			Locations: []Location{p.location(part.path, part.layer)},
 		}
-		for _, t := range p.targets {
-			f.Targets = append(f.Targets, t.String())
-		}
-		if len(f.Targets) > 0 {
-			f.Target = f.Targets[0]
+		if len(targets) > 0 {
+			f.Target = targets[0]
 		}
 		if applyLevel(&f, unreadable, LevelError, levels) {
 			out = append(out, f)
@@ -52,15 +70,9 @@ func (p *pass) unreadFindings(levels map[string]string) []Finding {
 	return out
 }
 
-// reasons joins the reasons for one file; a damaged file can give many.
-func (p *pass) reasons(u facts.Unread) string {
+// joinReasons joins the reasons for one part; a damaged file can give many.
+func joinReasons(all []string) string {
 	const most = 2
-	var all []string
-	for _, o := range p.unread {
-		if o.Path == u.Path && o.Layer == u.Layer {
-			all = append(all, o.Reason)
-		}
-	}
 	text := strings.Join(all[:min(most, len(all))], "; ")
 	if rest := len(all) - most; rest > 0 {
 		text += fmt.Sprintf("; and %d more", rest)

@@ -50,7 +50,9 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 		}
 	}
 	ps.skipped = slices.Clone(p.Skipped)
+	partial := make(map[string]bool, len(p.Unread)) // by path
 	for _, u := range p.Unread {
+		partial[u.Path] = true
 		if matchAny(fleet.Files.Optional, u.Path) {
 			ps.skipped = append(ps.skipped, u)
 		} else {
@@ -59,7 +61,7 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	}
 	for i := range p.Files {
 		if s := newSubject(&p.Files[i], k, fleet, img.Source); s != nil {
-			s.partial = slices.ContainsFunc(p.Unread, func(u facts.Unread) bool { return u.Path == s.file.Path })
+			s.partial = partial[s.file.Path]
 			ps.subjects = append(ps.subjects, s)
 		}
 	}

@@ -110,3 +110,11 @@ func TestTargetList(t *testing.T) {
 	require.Equal(t, strings.Join(many[:12], " ")+" and 2 more", targetList(many))
 	require.Equal(t, "sm_80 sm_80", targetList(many[:2]))
 }
+
+// Patterns with several "**" took time that grew with a power of the depth of a path.
+func TestGlobsOfManyParts(t *testing.T) {
+	p := strings.Split(strings.Repeat("/a", 2000)+"/x", "/")
+	require.False(t, matchGlob(strings.Split("**"+strings.Repeat("/a/**", 200)+"/y", "/"), p))
+	require.True(t, matchGlob(strings.Split("**"+strings.Repeat("/a/**", 200)+"/x", "/"), p))
+	require.True(t, matchGlob(strings.Split(strings.Repeat("**/", 2000)+"x/**", "/"), p))
+}

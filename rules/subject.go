@@ -183,25 +183,30 @@ func matchGlob(glob, p []string) bool {
 	return matchParts(glob, p)
 }
 
+// matchParts goes back to the last "**" alone: what an earlier one takes then no longer
+// matters, and the work stays within the product of the lengths.
 func matchParts(glob, p []string) bool {
-	for len(glob) > 0 {
-		if glob[0] == "**" {
-			for i := range len(p) + 1 {
-				if matchParts(glob[1:], p[i:]) {
-					return true
-				}
-			}
+	at, star, resume := 0, -1, 0
+	for i := 0; i < len(p); {
+		switch {
+		case at < len(glob) && glob[at] == "**":
+			star, resume = at, i
+			at++
+		case at < len(glob) && matchPart(glob[at], p[i]):
+			at, i = at+1, i+1
+		case star >= 0:
+			resume++
+			at, i = star+1, resume
+		default:
 			return false
 		}
-		if len(p) == 0 {
-			return false
-		}
-		if ok, err := path.Match(glob[0], p[0]); err != nil || !ok {
-			return false
-		}
-		glob, p = glob[1:], p[1:]
 	}
-	return len(p) == 0
+	return !slices.ContainsFunc(glob[at:], func(part string) bool { return part != "**" })
+}
+
+func matchPart(glob, name string) bool {
+	ok, err := path.Match(glob, name)
+	return err == nil && ok
 }
 
 // found describes the code of a subject: "sm_80 sm_90, PTX for compute_90 (ISA 8.4)".
