@@ -53,6 +53,10 @@ func TestExit(t *testing.T) {
 		{errors.Join(errors.New("one"), errors.New("two\x1b")), ExitUsage, "ccgate: one\nccgate: two\\x1b\n"},
 		{&inspect.ReadError{Reference: "a:b", Step: "reading", Err: errors.New("gone")}, ExitUnread, "ccgate: a:b: reading: gone\n"},
 		{&inspect.ReferenceError{Reference: "a b", Reason: "is none"}, ExitUsage, "ccgate: reference \"a b\": is none\n"},
+		// A platform, a name or a media type of an image with a line break must not become a line of its own.
+		{&inspect.ReferenceError{Reference: "a", Reason: "has linux\n ::error::x"}, ExitUsage, "ccgate: reference \"a\": has linux\\n :\\x3aerror::x\n"},
+		{&inspect.ReadError{Reference: "a", Step: "x", Err: errors.New("y\nccgate: fine")}, ExitUnread, "ccgate: a: x: y\\nccgate: fine\n"},
+		{usagef("it has\n ::error::x", "no\nz"), ExitUsage, "ccgate: no\\nz\n  it has\\n :\\x3aerror::x\n"},
 	} {
 		var b bytes.Buffer
 		p := &process{stderr: &b}
@@ -101,4 +105,28 @@ func TestOutputFails(t *testing.T) {
 	status := Main([]string{"rules"}, strings.NewReader(""), failing{}, &b, func(string) string { return "" })
 	require.Equal(t, ExitUsage, status)
 	require.Equal(t, "ccgate: writing the output: no space\n", b.String())
+}
+
+// Facts that lost a list passed as those of an image without device code.
+func TestFactsWithoutTheirLists(t *testing.T) {
+	for facts, want := range map[string]string{
+		`{"schema":1,"platforms":[null]}`:                                                 "no list of files",
+		`{"schema":1,"platforms":[{"name":"linux/amd64"}]}`:                               "no list of files",
+		`{"schema":1,"platforms":[{"files":null}]}`:                                       "no list of files",
+		`{"schema":1,"platforms":[{"files":[{"path":"/a","code":{"containers":[{}]}}]}]}`: `"/a" has a container without a list of entries`,
+	} {
+		_, err := decodeFacts([]byte(facts))
+		require.ErrorContains(t, err, want)
+	}
+	_, err := decodeFacts([]byte(`{"schema":1,"platforms":[{"files":[{"code":{"containers":[{"entries":[]}]}}]}]}`))
+	require.NoError(t, err)
+}
+
+// An input without an end, such as /dev/zero, was read until memory ran out.
+func TestReadUpTo(t *testing.T) {
+	data, err := readUpTo("x", strings.NewReader("four"), 4)
+	require.NoError(t, err)
+	require.Equal(t, "four", string(data))
+	_, err = readFileUpTo("/dev/zero", 1<<20)
+	require.EqualError(t, err, "read /dev/zero: more than the 1048576 bytes that are read of it")
 }

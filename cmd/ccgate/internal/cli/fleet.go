@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -86,7 +85,7 @@ func noFleetFile(file string) error {
 }
 
 func loadFleet(file string, know *matrix.Knowledge) (*matrix.Fleet, error) {
-	data, err := os.ReadFile(file)
+	data, err := readFileUpTo(file, matrix.MaxFleetSize)
 	if err != nil {
 		return nil, fmt.Errorf("reading the fleet file: %w", err)
 	}

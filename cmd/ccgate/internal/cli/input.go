@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -101,9 +100,9 @@ func (p *process) readFacts(file string, platforms []string) (*facts.Image, erro
 	var data []byte
 	var err error
 	if file == "-" {
-		data, err = io.ReadAll(p.stdin)
+		data, err = readUpTo("standard input", p.stdin, maxFacts)
 	} else {
-		data, err = os.ReadFile(file)
+		data, err = readFileUpTo(file, maxFacts)
 	}
 	if err != nil {
 		var path *os.PathError
@@ -139,7 +138,26 @@ func decodeFacts(data []byte) (*facts.Image, error) {
 	if len(img.Platforms) == 0 {
 		return nil, fmt.Errorf("it has no platform")
 	}
-	return &img, nil
+	return &img, checkLists(&img)
+}
+
+// checkLists refuses facts without the lists that are always there: what was lost would
+// pass for what the image does not have.
+func checkLists(img *facts.Image) error {
+	for _, pl := range img.Platforms {
+		if pl.Files == nil {
+			return fmt.Errorf("the platform %q has no list of files", pl.Name)
+		}
+		for _, f := range pl.Files {
+			if f.Code == nil {
+				continue
+			}
+			if slices.ContainsFunc(f.Code.Containers, func(c facts.Container) bool { return c.Entries == nil }) {
+				return fmt.Errorf("%q has a container without a list of entries", f.Path)
+			}
+		}
+	}
+	return nil
 }
 
 // choosePlatforms narrows facts as --platform narrows the reading of an image.

@@ -88,6 +88,7 @@ func (e *usageError) Error() string {
 	return e.msg + "\n  " + e.hint
 }
 
+// usagef escapes message and hint, which may name what an image holds.
 func usagef(hint, format string, args ...any) error {
-	return &usageError{msg: fmt.Sprintf(format, args...), hint: hint}
+	return &usageError{msg: escape.Text(fmt.Sprintf(format, args...)), hint: escape.Text(hint)}
 }

@@ -89,7 +89,7 @@ func (p *process) matrixValidate(file string) error {
 	var fleet *matrix.Fleet
 	if file == "-" {
 		var data []byte
-		if data, err = io.ReadAll(p.stdin); err == nil {
+		if data, err = readUpTo("standard input", p.stdin, matrix.MaxFleetSize); err == nil {
 			fleet, err = matrix.LoadFleet("standard input", data, know, rules.Names())
 		}
 	} else {

@@ -3,7 +3,8 @@
 // Paths, labels and history steps of an image are under the control of whoever built it.
 // Printed as they are, they could move the cursor, recolour the screen, hide text or forge
 // lines of a report. Everything that is not a plain printable character is written as
-// a Go escape instead: \n, \x1b, \u202e.
+// a Go escape instead: \n, \x1b, \u202e. So is a character of each mark by which a runner
+// of pipelines finds commands in a log.
 package escape
 
 import (
@@ -20,7 +21,7 @@ import (
 // UTF-8 and each line break written as an escape.
 func Text(s string) string {
 	if clean(s) {
-		return s
+		return unmark(s)
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -35,7 +36,33 @@ func Text(s string) string {
 		}
 		i += n
 	}
+	return unmark(b.String())
+}
+
+// unmark breaks the marks of commands in the log of a pipeline. Those of GitHub Actions
+// are "::" at the start of a line, perhaps after spaces, and the older "##[" anywhere; that
+// of Azure Pipelines is "##vso[". Which text will start a line is not known here, so "::"
+// stays only behind a letter or a digit, as in names of C++ and of conda.
+func unmark(s string) string {
+	if strings.Contains(s, "##") {
+		s = strings.NewReplacer("##[", `#\x23[`, "##vso[", `#\x23vso[`).Replace(s)
+	}
+	if !strings.Contains(s, "::") {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if s[i] == ':' && i > 0 && s[i-1] == ':' && (i == 1 || !isWord(s[i-2])) {
+			b.WriteString(`\x3a`)
+			continue
+		}
+		b.WriteByte(s[i])
+	}
 	return b.String()
+}
+
+func isWord(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
 func clean(s string) bool {
@@ -56,9 +83,14 @@ func Lines(s string) string {
 }
 
 // JSON returns JSON text with the control and format characters that an encoder
-// leaves alone written as \u escapes. They occur only inside strings.
+// leaves alone, and the marks of commands in logs, written as \u escapes. They occur only
+// inside strings.
 func JSON(text []byte) []byte {
-	return bytes.Join(escapeRunes(text), nil)
+	text = bytes.Join(escapeRunes(text), nil)
+	for _, mark := range []string{"##[", "##vso["} {
+		text = bytes.ReplaceAll(text, []byte(mark), []byte(`#\u0023`+mark[2:]))
+	}
+	return text
 }
 
 func escapeRunes(text []byte) [][]byte {

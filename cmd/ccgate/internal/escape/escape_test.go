@@ -23,6 +23,12 @@ func TestText(t *testing.T) {
 		{"wide\u00a0space", `wide\u00a0space`},
 		{"it's \\ fine", `it's \ fine`},
 		{"\U000e0041", `\U000e0041`},
+		{"::error::x", `:\x3aerror::x`},
+		{"a/::add-mask::x b ::error file=y::z", `a/:\x3aadd-mask::x b :\x3aerror file=y::z`},
+		{":::", `:\x3a\x3a`},
+		{"\x1b::error::x", `\x1b::error::x`},
+		{"x ##[error]y ##vso[task.complete]z ## ok", `x #\x23[error]y #\x23vso[task.complete]z ## ok`},
+		{"conda install nvidia/label/cuda-12.4::toolkit", "conda install nvidia/label/cuda-12.4::toolkit"},
 	} {
 		require.Equal(t, c.want, escape.Text(c.in), "%q", c.in)
 	}
@@ -31,13 +37,14 @@ func TestText(t *testing.T) {
 
 // Escaped JSON decodes to what it was.
 func TestJSON(t *testing.T) {
-	in := map[string]string{"path": "\x1b\u009b\u202e\x7f 図 ok"}
+	in := map[string]string{"path": "\x1b\u009b\u202e\x7f 図 ok ##[error]x ##vso[y]z"}
 	raw, err := json.Marshal(in)
 	require.NoError(t, err)
 	out := escape.JSON(raw)
 	require.NotContains(t, string(out), "\u009b")
 	require.NotContains(t, string(out), "\u202e")
 	require.NotContains(t, string(out), "\x7f")
+	require.NotContains(t, string(out), "##")
 	var back map[string]string
 	require.NoError(t, json.Unmarshal(out, &back))
 	require.Equal(t, in, back)

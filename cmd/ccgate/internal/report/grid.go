@@ -27,17 +27,24 @@ type row struct {
 }
 
 // newGrid arranges the files and targets of a platform. With full, rows are not folded.
+// An index can list a platform twice; both images are then in one grid.
 func newGrid(r *rules.Report, platform string, full bool) grid {
 	g := grid{full: full}
 	for _, t := range r.Targets {
-		if t.Platform == platform {
+		if t.Platform == platform && !slices.ContainsFunc(g.targets, func(o rules.TargetResult) bool { return o.Name == t.Name }) {
 			g.targets = append(g.targets, t)
 		}
 	}
 	objects := slices.DeleteFunc(slices.Clone(r.Objects), func(o rules.Object) bool { return o.Platform != platform })
+	partly := map[string]bool{} // by path
+	for _, u := range r.Unread {
+		if u.Platform == platform {
+			partly[u.Path] = true
+		}
+	}
 	tags := make([]string, len(objects))
 	for i, o := range objects {
-		tags[i] = tagOf(r, o)
+		tags[i] = tagOf(o, partly[o.Path])
 	}
 	if full {
 		g.rows = fullRows(objects, tags)
@@ -143,8 +150,8 @@ func cellsOf(o rules.Object) []string {
 
 // tagOf marks files of which a part was not read, and files whose gaps do not fail an
 // image by themselves.
-func tagOf(r *rules.Report, o rules.Object) string {
-	if slices.ContainsFunc(r.Unread, func(u rules.Unread) bool { return u.Platform == o.Platform && u.Path == o.Path }) {
+func tagOf(o rules.Object, partly bool) string {
+	if partly {
 		return tagPartly
 	}
 	if o.Role == rules.RolePrimary || o.Role == rules.RoleDispatch {

@@ -20,7 +20,7 @@ func (g grid) labels() []string {
 		if r.tag != "" {
 			tag = " " + r.tag
 		}
-		shown := len(r.names)
+		shown := min(len(r.names), maxLabel) // no more fit, and there may be a million
 		for shown > 1 && utf8.RuneCountInString(layout.FirstOf(r.names, shown)+tag) > maxLabel {
 			shown--
 		}

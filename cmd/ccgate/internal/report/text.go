@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/escape"
@@ -19,8 +20,10 @@ func Text(w io.Writer, r *rules.Report, opt Options) error {
 	p := &printer{r: &clean, opt: opt}
 	if !opt.Quiet {
 		p.header()
-		for _, platform := range clean.Image.Platforms {
-			p.platform(platform.Name)
+		for i, platform := range clean.Image.Platforms {
+			if !slices.ContainsFunc(clean.Image.Platforms[:i], func(o rules.Platform) bool { return o.Name == platform.Name }) {
+				p.platform(platform.Name)
+			}
 		}
 		p.findings()
 		p.unread()
