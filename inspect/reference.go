@@ -97,6 +97,8 @@ func parseLayout(s string, kind Kind, rest string) (Reference, error) {
 func foreignTransport(s string) error {
 	prefix, rest, _ := strings.Cut(s, ":")
 	switch prefix {
+	case "-":
+		return badReference(s, "would be an archive on standard input, which is not read", "save it to a file and write docker-archive:FILE")
 	case "docker", "http", "https":
 		if bare, ok := strings.CutPrefix(rest, "//"); ok {
 			return badReference(s, "has a prefix that is not needed", "write "+visible(bare))
@@ -110,7 +112,7 @@ func foreignTransport(s string) error {
 	return nil
 }
 
-// barePath catches a path on this machine that was written without a prefix.
+// barePath catches a local path that was written without a prefix.
 // A plain word stays an image name even where a file is called so.
 func barePath(s string) error {
 	info, err := os.Stat(s)

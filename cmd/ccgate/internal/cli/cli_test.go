@@ -130,3 +130,16 @@ func TestReadUpTo(t *testing.T) {
 	_, err = readFileUpTo("/dev/zero", 1<<20)
 	require.EqualError(t, err, "read /dev/zero: more than the 1048576 bytes that are read of it")
 }
+
+// A panic ended with the runtime's trace and its exit status 2, which is that of a usage error.
+func TestPanicIsNoVerdict(t *testing.T) {
+	var stderr bytes.Buffer
+	broken := panicking{}
+	status := Main([]string{"rules"}, strings.NewReader(""), broken, &stderr, func(string) string { return "" })
+	require.Equal(t, ExitUnread, status)
+	require.Equal(t, "ccgate: internal error: torn \\x1b[31min two\n  please report it with the command line\n", stderr.String())
+}
+
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("torn \x1b[31min two") }

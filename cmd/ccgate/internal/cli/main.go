@@ -31,7 +31,15 @@ const (
 
 // Main runs a command line, without the name of the program, and returns the exit status. The
 // environment is asked by name.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) (status int) {
+	// The last border: a fault of the program is no verdict. Readers of single files
+	// have one of their own, which keeps the rest of the image.
+	defer func() {
+		if fault := recover(); fault != nil {
+			_, _ = fmt.Fprintf(stderr, "ccgate: internal error: %s\n  please report it with the command line\n", escape.Lines(fmt.Sprint(fault)))
+			status = ExitUnread
+		}
+	}()
 	p := &process{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
 	root := newRoot(p)
 	root.SetArgs(args)
