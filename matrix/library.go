@@ -18,7 +18,7 @@ type Library struct {
 	// Sonames are the versions after ".so." that are known.
 	Sonames []Soname `toml:"soname"`
 	// Dispatch marks a library that picks its kernels by GPU: it is judged by
-	// the union of its containers and by Support.
+	// the union of its containers.
 	Dispatch bool `toml:"dispatch"`
 	// Use is [UseOnDemand], [UsePerGPU], or empty for a library that its users
 	// cannot do without.
@@ -27,7 +27,8 @@ type Library struct {
 	// injects. Capability is the entry of NVIDIA_DRIVER_CAPABILITIES that does.
 	DriverSide bool   `toml:"driver_side"`
 	Capability string `toml:"capability"`
-	// Support are the ranges of GPUs that its releases support, oldest first.
+	// Support are the ranges of GPUs that its releases support, oldest first. They are
+	// shown, and no verdict rests on them.
 	Support []Support `toml:"support"`
 	Provenance
 }

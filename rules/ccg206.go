@@ -15,7 +15,7 @@ var opaqueCode = &Rule{
 	Why: "Undecided is not a pass: the entry may be the only code for the GPU. Obfuscated and indexed entries and Tile IR are made by options of NVIDIA's tools that few builds use; " +
 		"machine code for sm_101 may or may not load on Thor, which CUDA 13 calls 11.0.",
 	Fix:    "Ask who built the file which targets it has, or test it once on the GPU; then mark the file optional in the fleet file, or set the level of this rule.",
-	Limits: "The finding is open, not a failure. It is a warning where only the number of Thor is in question.",
+	Limits: "The finding is open, not a failure. It is a warning where only the number of Thor is in question, and a note about single containers of a file that otherwise covers the GPU.",
 	References: []string{
 		"NVIDIA nvcc manual and nvFatbin documentation",
 	},

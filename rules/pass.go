@@ -23,7 +23,6 @@ func (t target) String() string { return t.name + "/" + t.GPU.Name }
 // pass is one platform of an image with everything the rules ask.
 type pass struct {
 	platform *facts.Platform
-	source   facts.Source
 	know     *matrix.Knowledge
 	judge    *coverage.Judge
 	targets  []target
@@ -37,7 +36,7 @@ type pass struct {
 }
 
 func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *matrix.Fleet) *pass {
-	ps := &pass{platform: p, source: img.Source, know: k, judge: coverage.NewJudge(k)}
+	ps := &pass{platform: p, know: k, judge: coverage.NewJudge(k)}
 	level, set := levelOf(driverFloor, fleet.Levels)
 	ps.floorLowered = set && level != driverFloor.Level
 	for _, t := range fleet.Targets {

@@ -11,8 +11,8 @@ import (
 // problem is what a rule says about one file on one target. Problems that say the same
 // are merged, so that a finding has the files and targets that it holds for.
 type problem struct {
-	subject *subject // nil for the image as a whole
-	target  int      // index of the pass's targets
+	subject *subject
+	target  int // index of the pass's targets
 	level   Level
 	// most bounds the level, also one that the user sets: by the role of the file and
 	// by what the knowledge behind the problem is worth.

@@ -97,7 +97,7 @@ type Object struct {
 // Outcome is how one file meets one target.
 type Outcome struct {
 	Target string `json:"target"`
-	// Result is "native", "jit", "none" or "undecided".
+	// Result is "native", "jit", "undecided", "none", or "absent" where no code is left to judge.
 	Result string `json:"result"`
 	// By is the code that decides, such as "sm_86" or "compute_90".
 	By string `json:"by,omitempty"`

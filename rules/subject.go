@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
@@ -147,66 +145,6 @@ func needOf(f *facts.File, k *matrix.Knowledge) cudaNeed {
 		}
 	}
 	return cudaNeed{}
-}
-
-// A path component such as cuda_v12, cu130 or libbitsandbytes_cuda124.so marks one of
-// several builds that lie side by side.
-var variantMark = regexp.MustCompile(`(^|[^a-zA-Z])(cuda|cu)([-_.]?v?)[0-9]+([._][0-9]+)*`)
-
-// variantOf returns what the variants of a file have in common and which of them it is: both
-// empty where the path names none. Where a directory is marked, all files below it
-// belong to the variant.
-func variantOf(p string) (key, member string) {
-	loc := variantMark.FindStringSubmatchIndex(p)
-	if loc == nil {
-		return "", ""
-	}
-	end := loc[1]
-	if slash := strings.IndexByte(p[end:], '/'); slash >= 0 {
-		component := end + slash
-		return p[:loc[6]] + "*" + p[end:component] + "/", p[:component]
-	}
-	return p[:loc[6]] + "*" + p[end:], p
-}
-
-// matchAny reports whether a path matches one of the globs.
-func matchAny(globs []string, p string) bool {
-	return slices.ContainsFunc(globs, func(g string) bool { return matchGlob(strings.Split(g, "/"), strings.Split(p, "/")) })
-}
-
-// matchGlob matches component by component; "**" stands for any number of them. A
-// relative glob matches at any depth.
-func matchGlob(glob, p []string) bool {
-	if len(glob) > 0 && glob[0] != "" && glob[0] != "**" {
-		glob = append([]string{"**"}, glob...)
-	}
-	return matchParts(glob, p)
-}
-
-// matchParts goes back to the last "**" alone: what an earlier one takes then no longer
-// matters, and the work stays within the product of the lengths.
-func matchParts(glob, p []string) bool {
-	at, star, resume := 0, -1, 0
-	for i := 0; i < len(p); {
-		switch {
-		case at < len(glob) && glob[at] == "**":
-			star, resume = at, i
-			at++
-		case at < len(glob) && matchPart(glob[at], p[i]):
-			at, i = at+1, i+1
-		case star >= 0:
-			resume++
-			at, i = star+1, resume
-		default:
-			return false
-		}
-	}
-	return !slices.ContainsFunc(glob[at:], func(part string) bool { return part != "**" })
-}
-
-func matchPart(glob, name string) bool {
-	ok, err := path.Match(glob, name)
-	return err == nil && ok
 }
 
 // found describes the code of a subject: "sm_80 sm_90, PTX for compute_90 (ISA 8.4)".

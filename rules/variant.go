@@ -1,11 +1,32 @@
 package rules
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/rules/coverage"
 )
+
+// A path component such as cuda_v12, cu130 or libbitsandbytes_cuda124.so marks one of
+// several builds that lie side by side.
+var variantMark = regexp.MustCompile(`(^|[^a-zA-Z])(cuda|cu)([-_.]?v?)[0-9]+([._][0-9]+)*`)
+
+// variantOf returns what the variants of a file have in common and which of them it is: both
+// empty where the path names none. Where a directory is marked, all files below it
+// belong to the variant.
+func variantOf(p string) (key, member string) {
+	loc := variantMark.FindStringSubmatchIndex(p)
+	if loc == nil {
+		return "", ""
+	}
+	end := loc[1]
+	if slash := strings.IndexByte(p[end:], '/'); slash >= 0 {
+		component := end + slash
+		return p[:loc[6]] + "*" + p[end:component] + "/", p[:component]
+	}
+	return p[:loc[6]] + "*" + p[end:], p
+}
 
 // pairFallbacks makes variants of a file and the one of the same name in a directory
 // "fallback" beside it: programs load the second where the first does not work.
@@ -17,7 +38,7 @@ func (p *pass) pairFallbacks() {
 	}
 	for _, s := range p.subjects {
 		first := at[strings.Replace(s.file.Path, dir, "/", 1)]
-		if s == first || first == nil || s.variant != "" || first.variant != "" || s.role != RolePrimary || first.role != RolePrimary {
+		if s == first || first == nil || s.variant != "" || first.variant != "" || s.role != RolePrimary || first.role != RolePrimary || s.required || first.required {
 			continue
 		}
 		s.variant, s.member = first.file.Path, s.file.Path

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ccgate": main})
 }
 
-// TestScript runs the sessions of testdata/script. Beside the commands of testscript
+// TestScript runs the scripts of testdata/script. Beside the commands of testscript
 // they have:
 //
 //	exits STATUS COMMAND...   the command ends with this status

@@ -219,7 +219,7 @@ type Entry struct {
 	Toolkit string `json:"toolkit,omitempty"`
 	// Relocatable marks a cubin that the driver cannot load (ET_REL).
 	Relocatable bool `json:"relocatable,omitempty"`
-	// Empty marks a cubin without any function, such as the stub that the
+	// Empty marks a cubin with neither code nor data, such as the stub that the
 	// device linker adds.
 	Empty bool `json:"empty,omitempty"`
 	// Foreign says why the entry is not for this host: "32-bit", "windows", "mac".

@@ -27,8 +27,8 @@
 //
 // The package works on an [io.ReaderAt] ([NewFile]) and on a stream
 // ([NewReader]). It is meant for untrusted input: every size is checked
-// against the space it claims to lie in before it is used, nothing is
-// allocated from a size in the file, and every error carries its offset.
+// against the space it claims to lie in, or against a limit of the caller, before
+// anything is allocated, and errors of the format carry their offset.
 package fatbin
 
 import (
@@ -38,8 +38,7 @@ import (
 
 // Magic numbers and fixed sizes of the format.
 const (
-	Magic        = 0xBA55ED50 // of a container
-	WrapperMagic = 0x466243B1 // of __fatBinC_Wrapper_t in .nvFatBinSegment
+	Magic = 0xBA55ED50 // of a container
 
 	containerHeaderSize = 16
 	entryHeaderSize     = 64

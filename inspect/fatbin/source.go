@@ -6,7 +6,7 @@ import (
 )
 
 // FileSource is a [Source] on a file with random access. It reads only what is
-// looked at: Discard costs nothing.
+// looked at, and to skip costs nothing.
 type FileSource struct {
 	r    io.ReaderAt
 	size int64

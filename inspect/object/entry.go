@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/cubin"
@@ -212,16 +211,4 @@ func (s *scan) rawCubin(f *facts.Entry, b []byte) {
 	case c.Accelerated:
 		f.Target += "a"
 	}
-}
-
-// compareRelease orders "12.4" and "13.0" as numbers; the empty string is the least.
-func compareRelease(a, b string) int {
-	return cmp.Or(cmp.Compare(releaseNumber(a), releaseNumber(b)), strings.Compare(a, b))
-}
-
-func releaseNumber(s string) int {
-	major, minor, _ := strings.Cut(s, ".")
-	x, _ := strconv.Atoi(major) // 0 for what is no number
-	y, _ := strconv.Atoi(minor)
-	return x*1000 + y
 }

@@ -120,13 +120,3 @@ func (s *scan) staticRuntime(f *facts.File, release string) *facts.Runtime {
 	}
 	return r
 }
-
-func major(version string) string {
-	m, _, _ := strings.Cut(version, ".")
-	return m
-}
-
-func majorMinor(version string) string {
-	parts := strings.SplitN(version, ".", 3)
-	return strings.Join(parts[:min(2, len(parts))], ".")
-}

@@ -134,6 +134,17 @@ func (a Arch) Compare(b Arch) int {
 	return cmp.Or(a.CC.Compare(b.CC), cmp.Compare(a.Suffix, b.Suffix))
 }
 
+// CompareTargets orders the names of targets as [Arch.Compare] does, and by their letters where
+// one of them is no name that [ParseArch] knows.
+func CompareTargets(a, b string) int {
+	x, errX := ParseArch(a)
+	y, errY := ParseArch(b)
+	if errX != nil || errY != nil {
+		return strings.Compare(a, b)
+	}
+	return x.Compare(y)
+}
+
 func (a Arch) String() string {
 	prefix := "sm_"
 	if a.Virtual {

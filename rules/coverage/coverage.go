@@ -3,8 +3,8 @@
 //
 // The rules are NVIDIA's documented ones (CUDA C++ Programming Guide, "Binary
 // Compatibility" and "PTX Compatibility"; PTX ISA, "Target directive"; CUDA
-// Compatibility, "Minor Version Compatibility"), with the order of choice as measured
-// on a driver: machine code before PTX, then the nearest target; there is no second
+// Compatibility, "Minor Version Compatibility"), with the order of choice that a public
+// study measured on a GPU of 8.9: machine code before PTX, then the nearest target; there is no second
 // try when the chosen code turns out to be unusable.
 package coverage
 
@@ -35,7 +35,7 @@ func (o Outcome) String() string { return outcomeNames[o] }
 // Reason is why code that is there does not run.
 type Reason string
 
-// The reasons, most telling first: the first one that applies names the rule.
+// The reasons, most telling first.
 const (
 	ReasonCodec   Reason = "codec"  // the driver cannot decompress it
 	ReasonPTX     Reason = "ptx"    // its PTX ISA is newer than the driver's
@@ -46,8 +46,6 @@ const (
 	// ReasonUnread is for callers that know of parts of a file that were not read.
 	ReasonUnread Reason = "unread"
 )
-
-var reasonOrder = []Reason{ReasonCodec, ReasonPTX, ReasonSuffix, ReasonTegra, ReasonOpaque, ReasonMissing}
 
 // Target is a GPU under a driver.
 type Target struct {
@@ -83,137 +81,13 @@ func (j *Judge) Container(entries []facts.Entry, t Target) Result {
 	return c.result()
 }
 
-// Counts reports whether an entry can cover a GPU at all. Stubs, code that waits
+// counts reports whether an entry can cover a GPU at all. Stubs, code that waits
 // for a linker and code for other hosts cannot.
-func Counts(e *facts.Entry) bool {
+func counts(e *facts.Entry) bool {
 	if e.Empty || e.Relocatable || e.Foreign != "" {
 		return false
 	}
 	return e.Kind != facts.EntryLTOIR && e.Kind != facts.EntryOldCubin
-}
-
-// choice is the driver's choice among the entries of a container.
-type choice struct {
-	judge   *Judge
-	target  Target
-	any     bool
-	cubin   *facts.Entry // nearest machine code that the GPU runs
-	cubinCC cuda.ComputeCapability
-	ptx     *facts.Entry // nearest PTX that the GPU runs
-	ptxCC   cuda.ComputeCapability
-	opaque  *facts.Entry
-	blocked map[Reason]*facts.Entry
-}
-
-func (c *choice) consider(e *facts.Entry) {
-	if !Counts(e) {
-		return
-	}
-	c.any = true
-	arch, err := cuda.ParseArch(e.Target)
-	if err != nil {
-		c.opaque = e
-		return
-	}
-	switch e.Kind {
-	case facts.EntryCubin:
-		c.machineCode(e, arch)
-	case facts.EntryPTX, facts.EntryRelocPTX:
-		arch.Virtual = true
-		c.text(e, arch)
-	case facts.EntryMercury:
-		if arch.CC.Major == c.target.GPU.CC.Major && arch.CC.Compare(c.target.GPU.CC) <= 0 {
-			c.opaque = e
-		}
-	default:
-		// Of other kinds it is not known when the driver uses them.
-		c.opaque = e
-	}
-}
-
-func (c *choice) machineCode(e *facts.Entry, arch cuda.Arch) {
-	switch why := c.judge.machineCodeRuns(arch, c.target); why {
-	case "":
-		// Nearest target; of equals the first.
-		if c.cubin == nil || arch.CC.Compare(c.cubinCC) > 0 {
-			c.cubin, c.cubinCC = e, arch.CC
-		}
-	case ReasonOpaque:
-		c.opaque = e
-	default:
-		c.block(why, e)
-	}
-}
-
-func (c *choice) text(e *facts.Entry, arch cuda.Arch) {
-	switch why := c.judge.ptxRuns(arch, c.target.GPU.CC); why {
-	case "":
-	case ReasonOpaque:
-		c.opaque = e
-		return
-	default:
-		c.block(why, e)
-		return
-	}
-	// Nearest target; of equals the last.
-	if c.ptx == nil || arch.CC.Compare(c.ptxCC) >= 0 {
-		c.ptx, c.ptxCC = e, arch.CC
-	}
-}
-
-func (c *choice) block(why Reason, e *facts.Entry) {
-	if c.blocked == nil {
-		c.blocked = map[Reason]*facts.Entry{}
-	}
-	if c.blocked[why] == nil {
-		c.blocked[why] = e
-	}
-}
-
-func (c *choice) result() Result {
-	switch {
-	case !c.any:
-		return Result{Outcome: Absent}
-	case c.cubin != nil:
-		return c.use(c.cubin, Native)
-	case c.ptx != nil && c.opaque != nil && c.opaque.Kind == facts.EntryMercury:
-		// The driver takes it before PTX, and what it does with it is not known.
-		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: c.opaque}
-	case c.ptx != nil:
-		return c.use(c.ptx, JIT)
-	case c.opaque != nil:
-		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: c.opaque}
-	}
-	for _, why := range reasonOrder {
-		if e := c.blocked[why]; e != nil {
-			return Result{Outcome: None, Reason: why, Entry: e}
-		}
-	}
-	return Result{Outcome: None, Reason: ReasonMissing}
-}
-
-// use checks that the driver can use what it chose.
-func (c *choice) use(e *facts.Entry, o Outcome) Result {
-	if e.Opaque != "" {
-		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
-	}
-	if floor, ok := c.judge.know.CodecFloor(e.Codec); ok && c.target.Driver.Version.Compare(floor.Driver) < 0 {
-		return Result{Outcome: None, Reason: ReasonCodec, Entry: e}
-	}
-	if e.Codec == "legacy" {
-		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
-	}
-	if o != JIT {
-		return Result{Outcome: o, Entry: e}
-	}
-	isa, err := cuda.ParseVersion(e.ISA)
-	if err != nil {
-		return Result{Outcome: Undecided, Reason: ReasonOpaque, Entry: e}
-	}
-	if isa.Compare(c.target.Driver.Branch.PTX) > 0 {
-		return Result{Outcome: None, Reason: ReasonPTX, Entry: e}
-	}
-	return Result{Outcome: o, Entry: e}
 }
 
 // machineCodeRuns returns why code for arch does not run on the target, or

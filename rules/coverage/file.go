@@ -27,7 +27,7 @@ type Code struct {
 func Arrange(code *facts.Code) Code {
 	var linked, unlinked []facts.Container
 	for _, c := range code.Containers {
-		if !slices.ContainsFunc(c.Entries, func(e facts.Entry) bool { return Counts(&e) }) {
+		if !slices.ContainsFunc(c.Entries, func(e facts.Entry) bool { return counts(&e) }) {
 			continue
 		}
 		if c.Section == "__nv_relfatbin" {
@@ -52,10 +52,15 @@ func Arrange(code *facts.Code) Code {
 	return a
 }
 
+// Tied reports whether each piece of code is for one GPU only, by its suffix.
+func (c *Code) Tied() bool {
+	return len(c.Entries) > 0 && !slices.ContainsFunc(c.Entries, func(e facts.Entry) bool { return !strings.HasSuffix(e.Target, "a") })
+}
+
 func counting(entries []facts.Entry) []facts.Entry {
 	var out []facts.Entry
 	for i := range entries {
-		if Counts(&entries[i]) {
+		if counts(&entries[i]) {
 			out = append(out, entries[i])
 		}
 	}
@@ -71,17 +76,8 @@ func Targets(entries []facts.Entry) []string {
 			out = append(out, entries[i].Target)
 		}
 	}
-	slices.SortFunc(out, compareTargets)
+	slices.SortFunc(out, cuda.CompareTargets)
 	return out
-}
-
-func compareTargets(a, b string) int {
-	x, errX := cuda.ParseArch(a)
-	y, errY := cuda.ParseArch(b)
-	if errX != nil || errY != nil {
-		return strings.Compare(a, b)
-	}
-	return x.Compare(y)
 }
 
 // Unit judges the worst container of a unit.

@@ -55,7 +55,7 @@ func units(containers []facts.Container) []Unit {
 func variant(entries []facts.Entry) string {
 	var parts []string
 	for _, e := range entries {
-		if Counts(&e) {
+		if counts(&e) {
 			parts = append(parts, strings.Join([]string{string(e.Kind), e.Target, e.ISA, e.Codec, e.Opaque}, "/"))
 		}
 	}
@@ -92,11 +92,6 @@ func specialised(u Unit, units []Unit) bool {
 		other, tied, ok := onlyGPU(o.Targets)
 		return ok && !tied && other != cc
 	}))
-}
-
-// Tied reports whether each piece of code is for one GPU only, by its suffix.
-func (c *Code) Tied() bool {
-	return len(c.Entries) > 0 && !slices.ContainsFunc(c.Entries, func(e facts.Entry) bool { return !strings.HasSuffix(e.Target, "a") })
 }
 
 // perGPU reports whether a file has units for several GPUs, each for one of them.

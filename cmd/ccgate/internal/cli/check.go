@@ -51,7 +51,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 usage or fleet file 
 		},
 	}
 	f.fleet.register(cmd)
-	f.input.register(cmd)
+	f.input.register(cmd, "all that the fleet may run")
 	f.output.register(cmd)
 	cmd.Flags().StringVar(&f.facts, "facts", "", "judge the facts in `FILE` (- for standard input), as inspect --format json writes them, in place of an image")
 	cmd.Flags().StringVar(&f.failOn, "fail-on", string(rules.LevelError), "fail from this `LEVEL` on: error, warning or note")

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -69,18 +68,6 @@ func newRules(p *process) *cobra.Command {
 				_, err := io.WriteString(w, t.String())
 				return err
 			})
-		},
-	}
-}
-
-func newVersion(p *process) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  arguments(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(p.stdout, "ccgate %s%s\n", buildVersion(), buildDetails())
-			return err
 		},
 	}
 }

@@ -25,8 +25,9 @@ type inputFlags struct {
 	derived bool
 }
 
-func (f *inputFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "platforms to read, a `LIST`: linux/amd64,linux/arm64 (default all that the fleet may run)")
+// register adds the flags; every says which platforms are read without --platform.
+func (f *inputFlags) register(cmd *cobra.Command, every string) {
+	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "platforms to read, a `LIST`: linux/amd64,linux/arm64 (default "+every+")")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
 }
 

@@ -27,7 +27,7 @@ Exit status: 0, 2 usage, 3 the image or a part of it could not be read; what cou
 			return p.inspect(args[0], in, out)
 		},
 	}
-	in.register(cmd)
+	in.register(cmd, "all")
 	out.register(cmd)
 	return cmd
 }

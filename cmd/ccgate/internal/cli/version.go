@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // version is set by release builds: -ldflags "-X github.com/ccgate/ccgate/cmd/ccgate/internal/cli.version=1.2.3".
@@ -32,4 +35,16 @@ func buildDetails() string {
 		}
 	}
 	return " (" + commit + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ")"
+}
+
+func newVersion(p *process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintf(p.stdout, "ccgate %s%s\n", buildVersion(), buildDetails())
+			return err
+		},
+	}
 }

@@ -20,7 +20,7 @@ type kindOfCode struct {
 }
 
 func (k kindOfCode) compare(l kindOfCode) int {
-	return cmp.Or(compareTargets(k.target, l.target), strings.Compare(k.text(), l.text()))
+	return cmp.Or(cuda.CompareTargets(k.target, l.target), strings.Compare(k.text(), l.text()))
 }
 
 // text is "sm_90a" or "PTX compute_80, ISA 8.4".
@@ -134,13 +134,4 @@ func (a aside) text() string {
 		return report.Targets(targets) + first.marks
 	}
 	return string(first.kind) + " " + strings.Join(targets, " ") + first.marks
-}
-
-func compareTargets(a, b string) int {
-	x, errX := cuda.ParseArch(a)
-	y, errY := cuda.ParseArch(b)
-	if errX != nil || errY != nil {
-		return strings.Compare(a, b)
-	}
-	return x.Compare(y)
 }

@@ -23,7 +23,7 @@ func linked() []facts.Entry {
 	return append(entries, facts.Entry{Kind: facts.EntryCubin, Target: "sm_80"}, facts.Entry{Kind: facts.EntryCubin, Target: "sm_80", Relocatable: true})
 }
 
-// TestText has what the images of the sessions do not: runtimes, odd entries, remarks, and
+// TestText has what the images of the scripts do not: runtimes, odd entries, remarks, and
 // a platform without GPU code.
 func TestText(t *testing.T) {
 	img := &facts.Image{

@@ -52,7 +52,7 @@ Acquire::Languages "none";
 		os.WriteFile(filepath.Join(dir, "status"), nil, 0o644))
 }
 
-// debianMirror is where this machine gets its Debian packages.
+// debianMirror is the mirror that apt is set up to use.
 func debianMirror(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(COMPONENT)|$(REPO_URI)", "Created-By: Packages").Output()
 	if err != nil {
