@@ -27,9 +27,10 @@ import (
 )
 
 // Scan reads a regular file of size bytes. If r is an [io.ReaderAt], only the parts that
-// matter are read. It returns ok false for a file of no interest: neither ELF nor
-// device code; unread may be set then too, as for a Git LFS pointer. What could not be read is listed with its reason; the facts hold the
-// rest. The path is used for names that mark a format, and is copied to the facts.
+// matter are read. It returns ok false for a file of no interest, neither ELF nor device
+// code. What could not be read is listed with its reason, with ok false too where it stands
+// in place of device code, as a Git LFS pointer does; the facts hold the rest. The path is
+// used for names that mark a format, and is copied to the facts.
 func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
 	s := &scan{size: size}
 	s.in = newInput(r, size, s.probe)
