@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"path"
+
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // maxMembers is the number of members of an archive that are indexed.
@@ -116,8 +118,8 @@ func (a *archive) scan() error {
 		if err != nil {
 			return err
 		}
-		end = memberEnd(h, offset)
-		name, err := cleanName(h.Name)
+		end = layer.EntryEnd(h, offset)
+		name, err := layer.CleanName(h.Name)
 		if err != nil {
 			continue // nothing refers to such a name
 		}
@@ -136,21 +138,6 @@ func (a *archive) checkEnd(end int64) error {
 	return err
 }
 
-// memberEnd is where a member ends, or a position that is none where its
-// stored size is not known.
-func memberEnd(h *tar.Header, offset int64) int64 {
-	if sparse(h) {
-		return -1
-	}
-	switch h.Typeflag {
-	case tar.TypeXGlobalHeader:
-		return -1
-	case tar.TypeLink, tar.TypeSymlink, tar.TypeChar, tar.TypeBlock, tar.TypeDir, tar.TypeFifo:
-		return offset
-	}
-	return offset + (h.Size+511)&^511
-}
-
 func newMember(h *tar.Header, name string, offset int64) member {
 	m := member{offset: offset, size: h.Size}
 	switch {
@@ -158,20 +145,12 @@ func newMember(h *tar.Header, name string, offset int64) member {
 		m.link = path.Join(path.Dir(name), h.Linkname)
 	case h.Typeflag == tar.TypeLink:
 		m.link = path.Clean(h.Linkname)
-	case sparse(h):
+	case layer.IsSparse(h):
 		m.reason = "is stored as a sparse file"
 	case h.Typeflag != tar.TypeReg:
 		m.reason = "is not a regular file"
 	}
 	return m
-}
-
-// sparse says whether the bytes of a member are not its content.
-func sparse(h *tar.Header) bool {
-	if h.Typeflag == tar.TypeGNUSparse {
-		return true
-	}
-	return h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != ""
 }
 
 func (a *archive) refuseCompressed() error {
@@ -181,7 +160,7 @@ func (a *archive) refuseCompressed() error {
 		return err
 	}
 	for with, magic := range map[string][]byte{
-		"gzip": gzipMagic, "zstd": zstdMagic, "bzip2": []byte("BZh"), "xz": {0xfd, '7', 'z', 'X', 'Z', 0},
+		"gzip": {0x1f, 0x8b}, "zstd": {0x28, 0xb5, 0x2f, 0xfd}, "bzip2": []byte("BZh"), "xz": {0xfd, '7', 'z', 'X', 'Z', 0},
 	} {
 		if bytes.HasPrefix(head[:n], magic) {
 			return &compressedArchiveError{with}

@@ -12,6 +12,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
 )
 
 func TestLayoutTags(t *testing.T) {
@@ -97,8 +99,8 @@ func TestArchivesThatCannotBeRead(t *testing.T) {
 	saved := b.savedFiles(t, "app:v1")
 	plain, err := os.ReadFile(writeTar(t, saved))
 	require.NoError(t, err)
-	zst, _ := compress(t, plain, compressionZstd)
-	requireReferenceError(t, "docker-archive:"+writeFile(t, gzipOf(t, plain)), "is compressed (gzip)")
+	zst, _ := compress(t, plain, "zstd")
+	requireReferenceError(t, "docker-archive:"+writeFile(t, layertest.Compress(t, plain, "gzip")), "is compressed (gzip)")
 	requireReferenceError(t, "docker-archive:"+writeFile(t, zst), "is compressed (zstd)")
 	requireReferenceError(t, "oci-archive:"+writeFile(t, plain), "is the output of docker save without an OCI layout; write docker-archive:")
 	requireReferenceError(t, "docker-archive:"+writeFile(t, plain)+":app:v2", `has no image "app:v2"; it has app:v1`)
@@ -146,7 +148,7 @@ func TestSavedLayersMayBeLinkedOrCompressed(t *testing.T) {
 	name := strings.Repeat("0", 64) + "/layer.tar"
 	for how, edit := range map[string]func(map[string][]byte){
 		"hard link":  func(f map[string][]byte) { f["other"], f[name] = f[name], []byte("=>other") },
-		"gzip":       func(f map[string][]byte) { f[name] = gzipOf(t, f[name]) },
+		"gzip":       func(f map[string][]byte) { f[name] = layertest.Compress(t, f[name], "gzip") },
 		"plain name": func(f map[string][]byte) { f["x"] = []byte("unused") },
 	} {
 		t.Run(how, func(t *testing.T) {
@@ -154,7 +156,7 @@ func TestSavedLayersMayBeLinkedOrCompressed(t *testing.T) {
 			edit(contents)
 			got, err := read(t, "docker-archive:"+writeTar(t, contents))
 			require.NoError(t, err)
-			require.Equal(t, describe(&want.Platforms[0]), describe(&got.Platforms[0]))
+			require.Equal(t, layertest.Describe(&want.Platforms[0]), layertest.Describe(&got.Platforms[0]))
 			require.Equal(t, hashOf(b.plain[0]).String(), got.Platforms[0].Layers[0].DiffID)
 		})
 	}

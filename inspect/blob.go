@@ -3,14 +3,14 @@ package inspect
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"slices"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/ccgate/ccgate/inspect/digest"
 )
 
 // maxJSON is the largest manifest, index or configuration that is read.
@@ -57,7 +57,7 @@ func fetchBlob(ctx context.Context, st store, d v1.Descriptor) ([]byte, error) {
 }
 
 func readAllVerified(r io.Reader, d v1.Descriptor) ([]byte, error) {
-	v, err := newVerifier(r, d.Digest.String(), d.Size)
+	v, err := digest.NewVerifier(r, d.Digest.String(), d.Size)
 	if err != nil {
 		return nil, err
 	}
@@ -71,68 +71,6 @@ func readCapped(r io.Reader) ([]byte, error) {
 		err = fmt.Errorf("has more than %d bytes", maxJSON)
 	}
 	return raw, err
-}
-
-// verifier passes bytes on and compares them with a digest and a size. The
-// comparison happens at the end of the stream, so a stream is believed only
-// after io.EOF. Without a digest it only computes one.
-type verifier struct {
-	r         io.Reader
-	hash      hash.Hash
-	algorithm string
-	want      string // empty: not known
-	size      int64  // negative: not known
-	n         int64
-}
-
-// newVerifier takes a digest and a size as a manifest states them. An empty
-// digest and a negative size are not compared.
-func newVerifier(r io.Reader, digest string, size int64) (*verifier, error) {
-	v := &verifier{r: r, algorithm: "sha256", want: digest, size: size}
-	if digest != "" {
-		parsed, err := v1.NewHash(digest)
-		if err != nil {
-			return nil, fmt.Errorf("digest %q: %w", digest, err)
-		}
-		v.algorithm = parsed.Algorithm
-	}
-	hasher, err := v1.Hasher(v.algorithm)
-	if err != nil {
-		return nil, fmt.Errorf("digest %q: %w", digest, err)
-	}
-	v.hash = hasher
-	return v, nil
-}
-
-// Read implements io.Reader.
-func (v *verifier) Read(p []byte) (int, error) {
-	n, err := v.r.Read(p)
-	v.hash.Write(p[:n])
-	v.n += int64(n)
-	if v.size >= 0 && v.n > v.size {
-		return n, fmt.Errorf("has more than the %d bytes that its manifest states", v.size)
-	}
-	if err == io.EOF {
-		if mismatch := v.check(); mismatch != nil {
-			return n, mismatch
-		}
-	}
-	return n, err
-}
-
-func (v *verifier) check() error {
-	switch got := v.digest(); {
-	case v.size >= 0 && v.n != v.size:
-		return fmt.Errorf("ends after %d of %d bytes: %w", v.n, v.size, io.ErrUnexpectedEOF)
-	case v.want != "" && got != v.want:
-		return fmt.Errorf("has the digest %s instead of %s", got, v.want)
-	}
-	return nil
-}
-
-// digest returns the digest of the bytes so far.
-func (v *verifier) digest() string {
-	return v.algorithm + ":" + hex.EncodeToString(v.hash.Sum(nil))
 }
 
 // sharesDigest says whether descriptors all name the same content.

@@ -20,9 +20,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/types"
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
 )
 
 // spec describes an image to build.
@@ -51,21 +51,11 @@ func hashOf(b []byte) v1.Hash {
 
 func compress(t testing.TB, plain []byte, compression string) ([]byte, types.MediaType) {
 	t.Helper()
-	var buf bytes.Buffer
 	switch compression {
-	case "", compressionGzip:
-		w := gzip.NewWriter(&buf)
-		_, err := w.Write(plain)
-		require.NoError(t, err)
-		require.NoError(t, w.Close())
-		return buf.Bytes(), types.OCILayer
-	case compressionZstd:
-		w, err := zstd.NewWriter(&buf)
-		require.NoError(t, err)
-		_, err = w.Write(plain)
-		require.NoError(t, err)
-		require.NoError(t, w.Close())
-		return buf.Bytes(), types.OCILayerZStd
+	case "", "gzip":
+		return layertest.Compress(t, plain, "gzip"), types.OCILayer
+	case "zstd":
+		return layertest.Compress(t, plain, "zstd"), types.OCILayerZStd
 	}
 	return plain, types.OCIUncompressedLayer
 }
@@ -83,7 +73,7 @@ func build(t testing.TB, s spec) *built {
 	c.Config = v1.Config{Env: []string{"PATH=/bin"}, Labels: map[string]string{"a": "b"}, Entrypoint: []string{"/run"}, Cmd: []string{"x"}, WorkingDir: "/w"}
 	m := &v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1}
 	for i, recipe := range s.recipes {
-		plain := tarOf(t, recipe)
+		plain := layertest.Tar(t, recipe)
 		stored, mt := compress(t, plain, s.compression)
 		b.plain, b.layers = append(b.plain, plain), append(b.layers, stored)
 		c.RootFS.DiffIDs = append(c.RootFS.DiffIDs, hashOf(plain))

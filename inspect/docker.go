@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	v1 "github.com/google/go-containerregistry/pkg/v1"
-
+	"github.com/ccgate/ccgate/inspect/digest"
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // dockerManifest is the member of docker save that lists its images.
@@ -71,7 +71,7 @@ func chooseSaved(ref Reference, a *archive) (savedImage, error) {
 	}
 	switch {
 	case len(found) == 0 && ref.Tag != "":
-		return savedImage{}, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", haveNames(ref, names))
+		return savedImage{}, badReference(ref.Text, "has no image \""+layer.Visible(ref.Tag)+"\"", haveNames(ref, names))
 	case len(found) == 0:
 		return savedImage{}, badReference(ref.Text, "holds no image", "")
 	case len(found) > 1:
@@ -85,8 +85,8 @@ func loadSaved(a *archive, saved savedImage) (SourceImage, error) {
 	if err != nil {
 		return SourceImage{}, err
 	}
-	if want := "sha256:" + strings.TrimSuffix(path.Base(saved.Config), ".json"); isDigest(want) {
-		v, err := newVerifier(bytes.NewReader(raw), want, -1)
+	if want := "sha256:" + strings.TrimSuffix(path.Base(saved.Config), ".json"); digest.Valid(want) {
+		v, err := digest.NewVerifier(bytes.NewReader(raw), want, digest.Unknown)
 		if err != nil {
 			return SourceImage{}, err
 		}
@@ -107,8 +107,8 @@ func loadSaved(a *archive, saved savedImage) (SourceImage, error) {
 	}
 	layers := make([]Layer, len(saved.Layers))
 	for i, name := range saved.Layers {
-		if id := c.RootFS.DiffIDs[i]; !isDigest(id) {
-			return SourceImage{}, fmt.Errorf("diff_id %q is not a digest", visible(id))
+		if id := c.RootFS.DiffIDs[i]; !digest.Valid(id) {
+			return SourceImage{}, fmt.Errorf("diff_id %q is not a digest", layer.Visible(id))
 		}
 		m, err := a.find(path.Clean(name))
 		if err != nil {
@@ -120,9 +120,4 @@ func loadSaved(a *archive, saved savedImage) (SourceImage, error) {
 		}
 	}
 	return c.image(layers), nil
-}
-
-func isDigest(s string) bool {
-	_, err := v1.NewHash(s)
-	return err == nil
 }

@@ -1,6 +1,10 @@
 package inspect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/layer"
+)
 
 // ReferenceError says that a reference, or what was asked of it, makes no
 // sense: it cannot be parsed, names something that is not an image, is
@@ -15,7 +19,7 @@ type ReferenceError struct {
 // Error returns the reference, the reason and the hint in one line.
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
-	b.WriteString("reference \"" + visible(e.Reference) + "\": " + e.Reason)
+	b.WriteString("reference \"" + layer.Visible(e.Reference) + "\": " + e.Reason)
 	if e.Hint != "" {
 		b.WriteString("; " + e.Hint)
 	}
@@ -36,7 +40,7 @@ type ReadError struct {
 
 // Error returns the reference, the step and the cause in one line.
 func (e *ReadError) Error() string {
-	return oneLine(visible(e.Reference) + ": " + e.Step + ": " + e.Err.Error())
+	return oneLine(layer.Visible(e.Reference) + ": " + e.Step + ": " + e.Err.Error())
 }
 
 // Unwrap returns the cause.

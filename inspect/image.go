@@ -2,9 +2,12 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // Image reads what a reference names: every platform of an image, an
@@ -12,7 +15,7 @@ import (
 //
 // Errors are a [*ReferenceError] for a request that cannot be met and a
 // [*ReadError] where reading failed; a blob that does not match its digest is
-// one. A single file that cannot be read is not an error but an entry of
+// one, and so is a [*limit.Error]. A single file that cannot be read is not an error but an entry of
 // [facts.Platform.Unread].
 func Image(ctx context.Context, ref Reference, opt Options) (*facts.Image, error) {
 	switch ref.Kind {
@@ -26,6 +29,10 @@ func Image(ctx context.Context, ref Reference, opt Options) (*facts.Image, error
 		return nil, err
 	}
 	defer src.Close()
+	contents, err := newPool(src.Images, opt).read(ctx)
+	if err != nil {
+		return nil, unreadLayer(ref, src.Images, err)
+	}
 	out := &facts.Image{
 		Schema:    facts.Schema,
 		Reference: ref.Text,
@@ -33,47 +40,61 @@ func Image(ctx context.Context, ref Reference, opt Options) (*facts.Image, error
 		Digest:    src.Digest,
 		NotRead:   src.NotRead,
 	}
-	p := newProgress(opt.Progress, src.Images)
 	for _, img := range src.Images {
-		platform, err := readPlatform(ctx, ref, img, opt, p)
-		if err != nil {
-			return nil, err
-		}
-		out.Platforms = append(out.Platforms, *platform)
+		out.Platforms = append(out.Platforms, platform(img, contents))
 	}
 	return out, nil
 }
 
-// readPlatform reads the layers of one platform and merges them.
-func readPlatform(ctx context.Context, ref Reference, img SourceImage, opt Options, p *progress) (*facts.Platform, error) {
-	contents, failed, err := readLayers(ctx, img.Layers, opt, p)
-	if err != nil {
-		l := img.Layers[failed]
-		id := l.Digest
-		if id == "" {
-			id = l.DiffID
-		}
-		return nil, &ReadError{Reference: ref.Text, Step: fmt.Sprintf("reading layer %d of %s (%s)", failed, img.Platform, id), Err: err}
+// unreadLayer names the layer of an error, unless the image as a whole asks
+// for too much: which layer gets there first is chance.
+func unreadLayer(ref Reference, images []SourceImage, err error) error {
+	out := &ReadError{Reference: ref.Text, Step: "reading layers", Err: err}
+	var over *limit.Error
+	var in *layerError
+	if !errors.As(err, &in) {
+		return out
 	}
-	out := &facts.Platform{Name: visible(img.Platform), Digest: img.Digest, Config: img.Config, Notes: img.Notes}
-	var m merge
-	for i, c := range contents {
-		l := img.Layers[i].Layer
-		if c == nil {
-			out.Unread = append(out.Unread, facts.Unread{Layer: i, Reason: img.Layers[i].Refused})
-			out.Layers = append(out.Layers, l)
+	if errors.As(err, &over) {
+		out.Err = over
+		return out
+	}
+	for _, img := range images {
+		for i, l := range img.Layers {
+			if l.Refused == "" && l.key() == in.key {
+				id := l.Digest
+				if id == "" {
+					id = l.DiffID
+				}
+				out.Step = fmt.Sprintf("reading layer %d of %s (%s)", i, img.Platform, id)
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// platform merges the layers of one platform.
+func platform(img SourceImage, contents map[string]*layer.Content) facts.Platform {
+	out := facts.Platform{Name: layer.Visible(img.Platform), Digest: img.Digest, Config: img.Config, Notes: img.Notes}
+	var m layer.Merge
+	for i, l := range img.Layers {
+		if l.Refused != "" {
+			out.Unread = append(out.Unread, facts.Unread{Layer: i, Reason: l.Refused})
+			out.Layers = append(out.Layers, l.Layer)
 			continue
 		}
-		l.Digest, l.Size = c.digest, c.size
-		out.Layers = append(out.Layers, l)
-		out.Totals.Bytes += c.size
-		out.Totals.Files += c.files
-		out.Totals.Objects += c.objects
-		for _, n := range c.notes {
+		c := contents[l.key()]
+		l.Layer.Digest, l.Layer.Size = c.Digest, c.Size
+		out.Layers = append(out.Layers, l.Layer)
+		out.Totals.Bytes += c.Size
+		out.Totals.Files += c.Files
+		out.Totals.Objects += c.Objects
+		for _, n := range c.Notes {
 			out.Notes = append(out.Notes, fmt.Sprintf("layer %d %s", i, n))
 		}
-		m.apply(i, c)
+		m.Apply(i, c)
 	}
-	m.collect(out)
-	return out, nil
+	m.Collect(&out)
+	return out
 }

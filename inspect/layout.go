@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // The names of an OCI image layout (OCI image specification v1.1,
@@ -99,7 +101,7 @@ func choose(ref Reference, ds []v1.Descriptor) ([]v1.Descriptor, error) {
 	}
 	switch {
 	case len(found) == 0 && ref.Tag != "":
-		return nil, badReference(ref.Text, "has no image \""+visible(ref.Tag)+"\"", haveNames(ref, names))
+		return nil, badReference(ref.Text, "has no image \""+layer.Visible(ref.Tag)+"\"", haveNames(ref, names))
 	case len(found) == 0:
 		return nil, badReference(ref.Text, "holds no image", "")
 	case sharesDigest(found):
@@ -113,7 +115,7 @@ func choose(ref Reference, ds []v1.Descriptor) ([]v1.Descriptor, error) {
 // haveNames says which images there are, where the one asked for is not.
 func haveNames(ref Reference, names []string) string {
 	if len(names) == 0 {
-		return "what it holds has no name: leave off :" + visible(ref.Tag)
+		return "what it holds has no name: leave off :" + layer.Visible(ref.Tag)
 	}
 	return "it has " + list(names)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // maxLayers is the largest number of layers of an image. Runtimes stop at
@@ -65,7 +66,7 @@ func orNone(s string) string {
 	if s == "" {
 		return "no type"
 	}
-	return visible(s)
+	return layer.Visible(s)
 }
 
 // parseManifest decodes an image manifest and refuses what is not an image.
@@ -78,7 +79,7 @@ func parseManifest(raw []byte) (*v1.Manifest, error) {
 	case types.OCIConfigJSON, types.DockerConfigJSON, "application/octet-stream", "":
 		// The last two come from old registries and tools.
 	default:
-		return nil, &notImageError{fmt.Sprintf("is an artifact with the configuration %s, not an image", visible(string(m.Config.MediaType)))}
+		return nil, &notImageError{fmt.Sprintf("is an artifact with the configuration %s, not an image", layer.Visible(string(m.Config.MediaType)))}
 	}
 	if len(m.Layers) > maxLayers {
 		return nil, fmt.Errorf("has %d layers, more than the limit of %d", len(m.Layers), maxLayers)
@@ -91,7 +92,7 @@ func parseManifest(raw []byte) (*v1.Manifest, error) {
 		files = files || fileLayer(l.MediaType)
 	}
 	if !files {
-		return nil, &notImageError{fmt.Sprintf("is an artifact that holds %s, not an image", visible(string(m.Layers[0].MediaType)))}
+		return nil, &notImageError{fmt.Sprintf("is an artifact that holds %s, not an image", layer.Visible(string(m.Layers[0].MediaType)))}
 	}
 	return &m, nil
 }
@@ -107,9 +108,9 @@ func refused(mt types.MediaType) string {
 	case strings.HasSuffix(s, "+encrypted") || strings.Contains(s, "+encrypted."):
 		return "encrypted layer"
 	case strings.Contains(s, "nondistributable") || strings.Contains(s, "foreign"):
-		return "foreign layer, not part of the image (" + visible(s) + ")"
+		return "foreign layer, not part of the image (" + layer.Visible(s) + ")"
 	case s != "" && !strings.Contains(s, "tar"):
-		return "layer of a media type that is not read (" + visible(s) + ")"
+		return "layer of a media type that is not read (" + layer.Visible(s) + ")"
 	}
 	return ""
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // platformName writes a platform as os/architecture[/variant]. What is not
@@ -29,10 +31,10 @@ func checkFilter(ref Reference, filter []string) error {
 	for _, p := range filter {
 		parts := strings.Split(p, "/")
 		if len(parts) < 2 || len(parts) > 3 || slices.Contains(parts, "") {
-			return badReference(ref.Text, "platform \""+visible(p)+"\" is not one", platformHint(p))
+			return badReference(ref.Text, "platform \""+layer.Visible(p)+"\" is not one", platformHint(p))
 		}
 		if !isLinux(p) {
-			return badReference(ref.Text, "platform \""+visible(p)+"\" is not read", "only linux images are")
+			return badReference(ref.Text, "platform \""+layer.Visible(p)+"\" is not read", "only linux images are")
 		}
 	}
 	return nil

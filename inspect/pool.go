@@ -7,70 +7,88 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
-// readLayers reads layers, several at once and the largest first, and returns
-// what they hold in their order; a refused layer is nil. On an error it says
-// which layer failed: the lowest of those that did not merely stop with it.
-func readLayers(ctx context.Context, layers []Layer, opt Options, p *progress) (_ []*layerContent, failed int, _ error) {
+// pool reads the layers of an image, several at once and the largest first.
+// A layer that the image has twice, or in several platforms, is read once.
+type pool struct {
+	layers   []Layer // to read, each once, largest first
+	parallel int
+	options  layer.Options
+	progress *progress
+}
+
+// newPool takes the layers of all platforms.
+func newPool(images []SourceImage, opt Options) *pool {
+	p := &pool{parallel: opt.parallel()}
+	seen := make(map[string]bool)
+	for _, img := range images {
+		for _, l := range img.Layers {
+			if l.Refused == "" && !seen[l.key()] {
+				seen[l.key()] = true
+				p.layers = append(p.layers, l)
+			}
+		}
+	}
+	slices.SortStableFunc(p.layers, func(a, b Layer) int { return cmp.Compare(b.Size, a.Size) })
+	p.progress = newProgress(opt.Progress, p.layers)
+	p.options = layer.Options{Scan: opt.Scan, Budget: limit.NewBudget(opt.Limits), Seen: p.progress.add}
+	return p
+}
+
+// layerError says which layer could not be read.
+type layerError struct {
+	key string
+	err error
+}
+
+func (e *layerError) Error() string { return e.err.Error() }
+func (e *layerError) Unwrap() error { return e.err }
+
+// read returns what the layers hold, by key. After an error it starts no other
+// layer, and returns the first error in their order that is a cause.
+func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	jobs := distinct(layers)
-	results := make([]*layerContent, len(layers))
-	errs := make([]error, len(layers))
+	defer p.progress.stop()
+	contents := make([]*layer.Content, len(p.layers))
+	errs := make([]error, len(p.layers))
 	queue := make(chan int)
 	var workers sync.WaitGroup
-	for range min(opt.parallel(), len(jobs)) {
+	for range min(p.parallel, len(p.layers)) {
 		workers.Go(func() {
 			for i := range queue {
 				if errs[i] = ctx.Err(); errs[i] == nil {
-					results[i], errs[i] = readLayer(ctx, layers[i], opt.Scan, opt.Limits, p.add)
+					contents[i], errs[i] = p.layers[i].read(ctx, p.options)
 				}
 				if errs[i] != nil {
 					cancel()
 				}
+				p.progress.layer()
 			}
 		})
 	}
-	for _, i := range jobs {
+	for i := range p.layers {
 		queue <- i
 	}
 	close(queue)
 	workers.Wait()
-	if failed, err := firstError(errs); err != nil {
-		return nil, failed, err
+	if i, err := firstError(errs); err != nil {
+		return nil, &layerError{p.layers[i].key(), err}
 	}
-	share(layers, results)
-	return results, 0, nil
+	byKey := make(map[string]*layer.Content)
+	for i, l := range p.layers {
+		byKey[l.key()] = contents[i]
+	}
+	return byKey, nil
 }
 
-// distinct returns the indexes of the layers to read, largest first. A layer
-// that an image has twice is read once.
-func distinct(layers []Layer) []int {
-	var jobs []int
-	seen := make(map[string]bool)
-	for i, l := range layers {
-		if l.Refused == "" && !seen[l.key()] {
-			seen[l.key()] = true
-			jobs = append(jobs, i)
-		}
-	}
-	slices.SortStableFunc(jobs, func(a, b int) int { return cmp.Compare(layers[b].Size, layers[a].Size) })
-	return jobs
-}
-
-// share gives equal layers the content that was read from the first.
-func share(layers []Layer, results []*layerContent) {
-	read := make(map[string]*layerContent)
-	for i, l := range layers {
-		if l.Refused != "" {
-			continue
-		}
-		if results[i] == nil {
-			results[i] = read[l.key()]
-		}
-		read[l.key()] = results[i]
-	}
+func (l Layer) read(ctx context.Context, opt layer.Options) (*layer.Content, error) {
+	claim := layer.Claim{Digest: l.Digest, DiffID: l.DiffID, Size: l.Size, MediaType: l.MediaType}
+	return layer.Read(ctx, l.open, claim, opt)
 }
 
 // key is equal for layers that are verified against the same values.
@@ -91,31 +109,4 @@ func firstError(errs []error) (int, error) {
 		return 0, nil
 	}
 	return at, errs[at]
-}
-
-// progress adds up what several layers read.
-type progress struct {
-	mu          sync.Mutex
-	report      func(done, total int64)
-	done, total int64
-}
-
-func newProgress(report func(done, total int64), images []SourceImage) *progress {
-	p := &progress{report: report}
-	for _, img := range images {
-		for _, i := range distinct(img.Layers) {
-			p.total += img.Layers[i].Size
-		}
-	}
-	return p
-}
-
-func (p *progress) add(n int) {
-	if p.report == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.done += int64(n)
-	p.report(p.done, p.total)
 }

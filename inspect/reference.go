@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
+
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // Kind is the kind of place that a reference points to.
@@ -87,7 +89,7 @@ func parseLayout(s string, kind Kind, rest string) (Reference, error) {
 	case path == "":
 		return Reference{}, badReference(s, "names no path", "write "+string(kind)+":PATH")
 	case tagged && !layoutTag.MatchString(tag):
-		return Reference{}, badReference(s, "has a tag that cannot be one: \""+visible(tag)+"\"",
+		return Reference{}, badReference(s, "has a tag that cannot be one: \""+layer.Visible(tag)+"\"",
 			"write "+string(kind)+":PATH or "+string(kind)+":PATH:TAG; a path must not hold a colon")
 	}
 	return Reference{Kind: kind, Text: s, Path: path, Tag: tag}, nil
@@ -101,7 +103,7 @@ func foreignTransport(s string) error {
 		return badReference(s, "would be an archive on standard input, which is not read", "save it to a file and write docker-archive:FILE")
 	case "docker", "http", "https":
 		if bare, ok := strings.CutPrefix(rest, "//"); ok {
-			return badReference(s, "has a prefix that is not needed", "write "+visible(bare))
+			return badReference(s, "has a prefix that is not needed", "write "+layer.Visible(bare))
 		}
 	case "docker-daemon", "containers-storage", "ostree", "sif", "tarball":
 		if rest != "" {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 const (
@@ -146,7 +148,7 @@ func (r *resolver) image(ctx context.Context, raw []byte, d v1.Descriptor, platf
 			return nil
 		}
 	case platform != img.Platform && !sameArchitecture(platform, img.Platform):
-		img.Notes = append(img.Notes, fmt.Sprintf("the index says %s and the configuration %s", visible(platform), visible(img.Platform)))
+		img.Notes = append(img.Notes, fmt.Sprintf("the index says %s and the configuration %s", layer.Visible(platform), layer.Visible(img.Platform)))
 		fallthrough
 	default:
 		img.Platform = platform

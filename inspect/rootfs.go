@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // readRootfs reads an unpacked root file system. Whiteouts mean nothing here
@@ -35,14 +36,14 @@ func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, 
 	if err := fs.WalkDir(root.FS(), ".", w.visit); err != nil {
 		return nil, &ReadError{Reference: ref.Text, Step: "walking the directory", Err: err}
 	}
-	var m merge
-	m.apply(facts.NoLayer, &w.content)
-	platform := facts.Platform{Totals: facts.Totals{Bytes: w.bytes, Files: w.content.files, Objects: w.content.objects}}
-	m.collect(&platform)
+	var m layer.Merge
+	m.Apply(facts.NoLayer, &w.content)
+	platform := facts.Platform{Totals: facts.Totals{Bytes: w.bytes, Files: w.content.Files, Objects: w.content.Objects}}
+	m.Collect(&platform)
 	if platform.Name, err = rootfsPlatform(ref, platform.Files, opt.Platforms); err != nil {
 		return nil, err
 	}
-	if w.content.files == 0 && len(w.content.entries) == 0 {
+	if w.content.Empty() {
 		return nil, badReference(ref.Text, "holds no files", "check the path")
 	}
 	return &facts.Image{
@@ -57,7 +58,7 @@ type rootfsWalk struct {
 	root     *os.Root
 	opt      Options
 	progress *progress
-	content  layerContent
+	content  layer.Content
 	bytes    int64
 }
 
@@ -69,38 +70,33 @@ func (w *rootfsWalk) visit(name string, d fs.DirEntry, err error) error {
 		if name == "." {
 			return err
 		}
-		w.add(name, place, &body{unread: []string{reasonOf(err)}})
+		w.content.Place(name, &layer.Body{Unread: []string{reasonOf(err)}})
 		return nil
 	}
 	switch {
 	case d.Type()&fs.ModeSymlink != 0:
 		target, err := w.root.Readlink(name)
 		if err != nil {
-			w.add(name, place, &body{unread: []string{reasonOf(err)}})
+			w.content.Place(name, &layer.Body{Unread: []string{reasonOf(err)}})
 			return nil
 		}
-		w.add(name, makeSymlink, &body{target: target})
+		w.content.Link(name, target)
 	case d.Type().IsRegular():
 		b, err := w.file(name)
 		if w.ctx.Err() != nil {
 			return w.ctx.Err()
 		}
 		if err != nil {
-			b = &body{unread: []string{reasonOf(err)}}
+			b = &layer.Body{Unread: []string{reasonOf(err)}}
 		}
 		if b != nil {
-			w.add(name, place, b)
+			w.content.Place(name, b)
 		}
 	}
 	return nil
 }
 
-func (w *rootfsWalk) add(name string, a action, b *body) {
-	dir, base := splitName(name)
-	w.content.entries = append(w.content.entries, entry{dir: dir, base: base, action: a, body: b})
-}
-
-func (w *rootfsWalk) file(name string) (*body, error) {
+func (w *rootfsWalk) file(name string) (*layer.Body, error) {
 	f, err := openRegular(w.root, name)
 	if err != nil {
 		return nil, err
@@ -110,20 +106,11 @@ func (w *rootfsWalk) file(name string) (*body, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.content.files++
+	w.content.Files++
 	w.bytes += info.Size()
-	r := &fileReader{
-		r:     io.LimitReader(&watchedReader{ctx: w.ctx, r: f, seen: w.progress.add}, info.Size()),
-		ahead: func(int64) bool { return false },
-	}
-	b := scanFile(w.opt.Scan, name, info.Size(), r)
-	if r.err != nil {
-		return nil, r.err
-	}
-	if b != nil && b.file != nil {
-		w.content.objects++
-	}
-	return b, nil
+	r := &layer.FileReader{R: io.LimitReader(&layer.Watched{Ctx: w.ctx, R: f, Seen: w.progress.add}, info.Size())}
+	b := w.opt.Scan.File(name, info.Size(), r)
+	return b, r.Err
 }
 
 // reasonOf leaves the name out of an error, because a fact carries it already.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
 )
 
 func TestRootfs(t *testing.T) {
@@ -21,7 +22,7 @@ func TestRootfs(t *testing.T) {
 	require.Equal(t, "-1 file /b.fatbin fatbin\n-1 file /usr/lib/a.so a\n"+
 		"-1 link /abs -> /etc/passwd\n-1 link /lib -> usr/lib\n-1 link /self -> self\n-1 link /up -> ../../../..\n"+
 		"-1 unread /b.fatbin: second half\n-1 unread /c.so: the reader failed on it: scanner bug in /c.so\n"+
-		"-1 skipped /opt/x.deb: package archive, not installed\n", describe(&img.Platforms[0]))
+		"-1 skipped /opt/x.deb: package archive, not installed\n", layertest.Describe(&img.Platforms[0]))
 	require.Equal(t, "linux/amd64", img.Platforms[0].Name)
 }
 
@@ -66,10 +67,10 @@ func TestRootfsNameThatIsNotText(t *testing.T) {
 	if err := os.Mkdir(sub, 0o700); err != nil {
 		t.Skip("this file system takes text only:", err)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(sub, "b.so"), []byte(elfContent("b")), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(sub, "b.so"), []byte(layertest.ELF("b")), 0o600))
 	img, err := read(t, "dir:"+dir)
 	require.NoError(t, err)
-	require.Regexp(t, `^-1 file /a.so a\n-1 unread /d\\xff: [a-z]+: invalid argument\n$`, describe(&img.Platforms[0]))
+	require.Regexp(t, `^-1 file /a.so a\n-1 unread /d\\xff: [a-z]+: invalid argument\n$`, layertest.Describe(&img.Platforms[0]))
 }
 
 func TestRootfsUnreadableFiles(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 	"github.com/klauspost/compress/flate"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // readSingle reads one file: ELF, fatbin, cubin, PTX, or a wheel, whose members
@@ -64,8 +66,8 @@ func isZip(r io.ReaderAt) bool {
 }
 
 func readObject(ref Reference, f *os.File, size int64, opt Options) (*facts.Platform, error) {
-	b := scanFile(opt.Scan, filepath.Base(ref.Path), size, f)
-	if b == nil || b.file == nil && len(b.unread) == 0 {
+	b := opt.Scan.File(filepath.Base(ref.Path), size, f)
+	if b == nil || b.File == nil && len(b.Unread) == 0 {
 		hint := "file: reads one shared object, program, fatbin, cubin, PTX (named .ptx) or wheel"
 		if archiveName(ref.Path) {
 			hint = archiveHint(ref.Path)
@@ -73,11 +75,11 @@ func readObject(ref Reference, f *os.File, size int64, opt Options) (*facts.Plat
 		return nil, badReference(ref.Text, "is neither ELF nor device code nor a wheel", hint)
 	}
 	p := &facts.Platform{Totals: facts.Totals{Files: 1}}
-	if b.file != nil {
-		p.Files, p.Totals.Objects = []facts.File{*b.file}, 1
+	if b.File != nil {
+		p.Files, p.Totals.Objects = []facts.File{*b.File}, 1
 	}
-	for _, reason := range b.unread {
-		p.Unread = append(p.Unread, facts.Unread{Path: rooted(filepath.Base(ref.Path)), Layer: facts.NoLayer, Reason: reason})
+	for _, reason := range b.Unread {
+		p.Unread = append(p.Unread, facts.Unread{Path: layer.Rooted(filepath.Base(ref.Path)), Layer: facts.NoLayer, Reason: reason})
 	}
 	return p, nil
 }
@@ -91,10 +93,10 @@ func readWheel(ctx context.Context, ref Reference, f *os.File, size int64, opt O
 	}
 	// Inflating is most of the work, and this decoder is faster than the default.
 	z.RegisterDecompressor(zip.Deflate, flate.NewReader)
-	var c layerContent
-	limits := opt.Limits.orDefault()
-	if len(z.File) > limits.Entries {
-		return nil, &ReadError{Reference: ref.Text, Step: "reading the wheel", Err: fmt.Errorf("%d members, more than the limit of %d", len(z.File), limits.Entries)}
+	var c layer.Content
+	limits := opt.Limits.OrDefault()
+	if int64(len(z.File)) > limits.Entries {
+		return nil, &ReadError{Reference: ref.Text, Step: "reading the wheel", Err: &limit.Error{Name: "max-entries", Max: limits.Entries, What: "members"}}
 	}
 	progress := newProgress(opt.Progress, nil)
 	for _, m := range z.File {
@@ -104,53 +106,49 @@ func readWheel(ctx context.Context, ref Reference, f *os.File, size int64, opt O
 		if strings.HasSuffix(m.Name, "/") {
 			continue // pip unpacks everything else as a regular file, whatever its mode says
 		}
-		c.files++
+		c.Files++
 		progress.add(int(min(m.CompressedSize64, 1<<30)))
-		name, err := cleanName(m.Name)
+		name, err := layer.CleanName(m.Name)
 		if err != nil {
-			c.notes = append(c.notes, fmt.Sprintf("member %q is left out: %v", m.Name, err))
+			c.Notes = append(c.Notes, fmt.Sprintf("member %q is left out: %v", m.Name, err))
 			continue
 		}
 		b := wheelMember(m, name, opt.Scan)
 		if b == nil {
-			b = &body{} // hides an earlier member of the same name
+			b = &layer.Body{} // hides an earlier member of the same name
 		}
-		if b.file != nil {
-			c.objects++
-		}
-		dir, base := splitName(name)
-		c.entries = append(c.entries, entry{dir: dir, base: base, action: place, body: b})
+		c.Place(name, b)
 	}
-	p := &facts.Platform{Totals: facts.Totals{Files: c.files, Objects: c.objects}, Notes: c.notes}
-	var m merge
-	m.apply(facts.NoLayer, &c)
-	m.collect(p)
+	p := &facts.Platform{Totals: facts.Totals{Files: c.Files, Objects: c.Objects}, Notes: c.Notes}
+	var m layer.Merge
+	m.Apply(facts.NoLayer, &c)
+	m.Collect(p)
 	return p, nil
 }
 
 // wheelMember reads one member to its end, so that size and checksum are compared before
 // its facts count. Of a large member that is of no interest the start is enough.
-func wheelMember(m *zip.File, name string, scan Scanner) *body {
+func wheelMember(m *zip.File, name string, scan layer.Scanner) *layer.Body {
 	const encrypted, small = 1, 4 << 10
 	switch {
 	case m.Flags&encrypted != 0:
-		return &body{unread: []string{"encrypted member"}}
+		return &layer.Body{Unread: []string{"encrypted member"}}
 	case m.UncompressedSize64 > 1<<50:
-		return &body{unread: []string{fmt.Sprintf("impossible size %d", m.UncompressedSize64)}}
+		return &layer.Body{Unread: []string{fmt.Sprintf("impossible size %d", m.UncompressedSize64)}}
 	}
 	size := int64(m.UncompressedSize64)
 	member, err := m.Open()
 	if err != nil {
-		return &body{unread: []string{"opening the member: " + err.Error()}}
+		return &layer.Body{Unread: []string{"opening the member: " + err.Error()}}
 	}
 	defer member.Close()
-	r := &fileReader{r: member, ahead: func(int64) bool { return false }}
-	b := scanFile(scan, name, size, io.LimitReader(r, size))
-	if r.err == nil && (size <= small || b != nil && b.file != nil) {
+	r := &layer.FileReader{R: member}
+	b := scan.File(name, size, io.LimitReader(r, size))
+	if r.Err == nil && (size <= small || b != nil && b.File != nil) {
 		_, _ = io.Copy(io.Discard, r) // r keeps the error
 	}
-	if r.err != nil {
-		return &body{unread: []string{"reading the member: " + r.err.Error()}}
+	if r.Err != nil {
+		return &layer.Body{Unread: []string{"reading the member: " + r.Err.Error()}}
 	}
 	return b
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
 )
 
 // wheel is a zip archive of one member, whose entry in the directory is edited.
@@ -19,7 +21,7 @@ func wheel(t *testing.T, method uint16, mode os.FileMode, edit func(directory []
 	h.SetMode(mode)
 	w, err := z.CreateHeader(h)
 	require.NoError(t, err)
-	_, err = w.Write([]byte(elfContent("k")))
+	_, err = w.Write([]byte(layertest.ELF("k")))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	raw := b.Bytes()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer"
 )
 
 // Source is what a reference resolved to: the images of the platforms that
@@ -41,7 +42,7 @@ type Layer struct {
 	// Refused is the reason why the layer cannot be read, or empty.
 	Refused string
 
-	open func(ctx context.Context) (io.ReadCloser, error)
+	open layer.Opener
 }
 
 // Open opens the stored, usually compressed, bytes. They are not verified.
@@ -111,5 +112,5 @@ func list(names []string) string {
 	if more := len(names) - most; more > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", more))
 	}
-	return visible(strings.Join(names, ", "))
+	return layer.Visible(strings.Join(names, ", "))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -34,7 +33,7 @@ func flip(b []byte, at int) []byte {
 // Every blob of every source is compared with its digest and size to the last
 // byte: no damage to manifest, configuration or layer yields facts.
 func TestDamagedBlobs(t *testing.T) {
-	for _, compression := range []string{compressionGzip, compressionZstd, compressionNone} {
+	for _, compression := range []string{"gzip", "zstd", "none"} {
 		b := build(t, spec{recipes: twoLayers, compression: compression})
 		targets := map[string]v1.Hash{
 			"manifest":      b.root.Digest,
@@ -102,46 +101,6 @@ func TestDamagedSavedImage(t *testing.T) {
 	}
 }
 
-func TestTruncatedLayerAtEveryByte(t *testing.T) {
-	plain := tarOf(t, twoLayers[0])
-	for name, stored := range map[string][]byte{"plain": plain, "gzip": gzipOf(t, plain)} {
-		l := Layer{}
-		l.Digest, l.Size = hashOf(stored).String(), int64(len(stored))
-		for n := range stored {
-			l.open = opener(stored[:n])
-			_, err := readLayer(t.Context(), l, testScan, Limits{}, func(int) {})
-			require.Error(t, err, "%s cut at %d", name, n)
-		}
-		l.open = opener(stored)
-		c, err := readLayer(t.Context(), l, testScan, Limits{}, func(int) {})
-		require.NoError(t, err)
-		require.Equal(t, 2, c.objects)
-	}
-}
-
-func opener(b []byte) func(context.Context) (io.ReadCloser, error) {
-	return func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
-}
-
-func TestVerifierSize(t *testing.T) {
-	content := []byte("content")
-	for size, want := range map[int64]string{6: "has more than the 6 bytes", 8: "ends after 7 of 8 bytes"} {
-		v, err := newVerifier(bytes.NewReader(content), hashOf(content).String(), size)
-		require.NoError(t, err)
-		_, err = io.ReadAll(v)
-		require.ErrorContains(t, err, want)
-	}
-	v, err := newVerifier(endless{}, "", 1<<20)
-	require.NoError(t, err)
-	_, err = io.Copy(io.Discard, v)
-	require.ErrorContains(t, err, "has more than the 1048576 bytes")
-}
-
-// endless is a blob that never stops.
-type endless struct{}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
 func TestFirstErrorIsTheCause(t *testing.T) {
 	cause := errors.New("cause")
 	at, err := firstError([]error{nil, context.Canceled, cause, errors.New("later"), context.Canceled})
@@ -151,18 +110,4 @@ func TestFirstErrorIsTheCause(t *testing.T) {
 	require.NoError(t, err)
 	_, err = firstError([]error{context.Canceled})
 	require.ErrorIs(t, err, context.Canceled)
-}
-
-func TestVerifierAlgorithms(t *testing.T) {
-	const sha512OfEmpty = "sha512:cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e"
-	v, err := newVerifier(strings.NewReader(""), sha512OfEmpty, 0)
-	require.NoError(t, err)
-	_, err = io.ReadAll(v)
-	require.NoError(t, err)
-	v, err = newVerifier(strings.NewReader("x"), sha512OfEmpty, 1)
-	require.NoError(t, err)
-	_, err = io.ReadAll(v)
-	require.ErrorContains(t, err, "has the digest sha512:")
-	_, err = newVerifier(strings.NewReader(""), "md5:00", 0)
-	require.Error(t, err)
 }

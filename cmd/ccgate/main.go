@@ -3,11 +3,30 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/cli"
 )
 
 func main() {
-	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+	os.Exit(cli.Main(untilSignal(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}
+
+// untilSignal returns a context that the first signal to stop ends. The second one kills.
+func untilSignal() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		number := int(syscall.SIGTERM)
+		if <-signals == os.Interrupt {
+			number = int(syscall.SIGINT)
+		}
+		signal.Stop(signals)
+		cancel(cli.Signal{Number: number})
+	}()
+	return ctx
 }

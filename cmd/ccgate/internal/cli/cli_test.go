@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 
 	_ "github.com/ccgate/ccgate/cmd/ccgate/internal/golden" // takes -update with the other packages
 	"github.com/ccgate/ccgate/inspect"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 func TestWidth(t *testing.T) {
@@ -19,18 +21,6 @@ func TestWidth(t *testing.T) {
 		p := &process{env: func(string) string { return columns }}
 		require.Equal(t, want, p.width(), columns)
 	}
-}
-
-func TestProgress(t *testing.T) {
-	var b bytes.Buffer
-	bar := &progress{w: &b}
-	bar.clear()
-	require.Empty(t, b.String(), "nothing to clear")
-	bar.update(1000, 4000)
-	bar.update(1001, 4000)
-	bar.update(5000, 0)
-	bar.clear()
-	require.Equal(t, "\r\x1b[Kreading 1.0 kB of 4.0 kB, 25%\r\x1b[Kreading 5.0 kB\r\x1b[K", b.String())
 }
 
 func TestIsTerminal(t *testing.T) {
@@ -102,7 +92,7 @@ func (failing) Write([]byte) (int, error) { return 0, errors.New("no space") }
 
 func TestOutputFails(t *testing.T) {
 	var b bytes.Buffer
-	status := Main([]string{"rules"}, strings.NewReader(""), failing{}, &b, func(string) string { return "" })
+	status := Main(t.Context(), []string{"rules"}, strings.NewReader(""), failing{}, &b, func(string) string { return "" })
 	require.Equal(t, ExitUsage, status)
 	require.Equal(t, "ccgate: writing the output: no space\n", b.String())
 }
@@ -135,7 +125,7 @@ func TestReadUpTo(t *testing.T) {
 func TestPanicIsNoVerdict(t *testing.T) {
 	var stderr bytes.Buffer
 	broken := panicking{}
-	status := Main([]string{"rules"}, strings.NewReader(""), broken, &stderr, func(string) string { return "" })
+	status := Main(t.Context(), []string{"rules"}, strings.NewReader(""), broken, &stderr, func(string) string { return "" })
 	require.Equal(t, ExitUnread, status)
 	require.Equal(t, "ccgate: internal error: torn \\x1b[31min two\n  please report it with the command line\n", stderr.String())
 }
@@ -143,3 +133,29 @@ func TestPanicIsNoVerdict(t *testing.T) {
 type panicking struct{}
 
 func (panicking) Write([]byte) (int, error) { panic("torn \x1b[31min two") }
+
+func TestASignalEndsTheCommandWithItsStatus(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(Signal{Number: 2})
+	var stdout, stderr strings.Builder
+	sample := "docker-archive:../../../../testdata/sample/app.tar"
+	for _, command := range []string{"check", "inspect"} {
+		require.Equal(t, 130, Main(ctx, []string{command, sample}, strings.NewReader(""), &stdout, &stderr, func(string) string { return "" }))
+	}
+	require.Empty(t, stdout.String())
+	require.Equal(t, strings.Repeat("ccgate: stopped by signal 2\n", 2), stderr.String())
+}
+
+// An error names a flag that raises a limit: the flag has to be there.
+func TestLimitErrorsNameFlagsThatExist(t *testing.T) {
+	b := limit.NewBudget(limit.Limits{Bytes: 1, Entries: 1, Names: 1, Holes: 1, Records: 1, Code: 1, Depth: 1, Ratio: 1})
+	for range 2 {
+		_, _ = b.Entry(), b.Record()
+	}
+	flags := newCheck(&process{}).Flags()
+	for _, err := range []error{b.Bytes(2), b.Entry(), b.Names(2), b.Holes(2), b.Record(), b.Code(2), b.Depth(2), b.Ratio(1<<40, 1)} {
+		var over *limit.Error
+		require.ErrorAs(t, err, &over)
+		require.NotNil(t, flags.Lookup(over.Name), over.Name)
+	}
+}

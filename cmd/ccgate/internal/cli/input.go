@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ccgate/ccgate/inspect"
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/limit"
 	"github.com/ccgate/ccgate/inspect/object"
 )
 
@@ -21,6 +21,8 @@ import (
 type inputFlags struct {
 	platforms []string
 	quiet     bool
+	progress  string
+	limits    limit.Limits
 	// derived is set where the platforms follow from the fleet and were not asked for.
 	derived bool
 }
@@ -29,24 +31,31 @@ type inputFlags struct {
 func (f *inputFlags) register(cmd *cobra.Command, every string) {
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "platforms to read, a `LIST`: linux/amd64,linux/arm64 (default "+every+")")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
+	cmd.Flags().StringVar(&f.progress, "progress", progressAuto, "`HOW` to show progress: auto (on a terminal), plain (a line every 10 s, for logs) or none")
+	registerLimits(cmd, &f.limits)
 }
 
 // readImage reads what a reference names.
 func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
+	if err := oneOf("progress", in.progress, progressAuto, progressPlain, progressNone); err != nil {
+		return nil, err
+	}
 	ref, err := inspect.ParseReference(name)
 	if err != nil {
 		return nil, err
 	}
-	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan}
+	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits}
 	if in.derived && (ref.Kind == inspect.KindDir || ref.Kind == inspect.KindFile) {
 		opt.Platforms = nil // they have one platform, or none that can be told
 	}
-	if !in.quiet && isTerminal(p.stderr) {
-		bar := &progress{w: p.stderr}
+	if bar := p.newProgress(in.progress, in.quiet); bar != nil {
 		opt.Progress = bar.update
 		defer bar.clear()
 	}
-	img, err := inspect.Image(context.Background(), ref, opt)
+	img, err := inspect.Image(p.ctx, ref, opt)
+	if p.ctx.Err() != nil {
+		return nil, interrupted(p.ctx)
+	}
 	if err != nil {
 		return nil, withPath(ref, err)
 	}

@@ -6,10 +6,12 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/escape"
 	"github.com/ccgate/ccgate/inspect"
@@ -27,11 +29,16 @@ const (
 	// ExitUnread says that the image or a part of it could not be read and nothing
 	// else fails the check. It is never a pass.
 	ExitUnread = 3
+	// exitSignal and the number of a signal are the status after it, as shells write it.
+	exitSignal = 128
 )
 
 // Main runs a command line, without the name of the program, and returns the exit status. The
 // environment is asked by name.
-func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) (status int) {
+//
+// When the context ends, so does the command, without output and with nothing left behind.
+// The cause of its end may be a [Signal], which decides the status.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) (status int) {
 	// The last border: a fault of the program is no verdict. Readers of single files
 	// have one of their own, which keeps the rest of the image.
 	defer func() {
@@ -40,7 +47,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(str
 			status = ExitUnread
 		}
 	}()
-	p := &process{stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	p := &process{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env, now: time.Now}
 	root := newRoot(p)
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -51,10 +58,21 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env func(str
 
 // process is what a command has of the world.
 type process struct {
+	ctx            context.Context
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	env            func(string) string
+	now            func() time.Time
 }
+
+// Signal is the cause of a context that a signal ended.
+type Signal struct{ Number int }
+
+// Error names the signal.
+func (s Signal) Error() string { return fmt.Sprintf("stopped by signal %d", s.Number) }
+
+// interrupted is the error of a command whose context ended.
+func interrupted(ctx context.Context) error { return context.Cause(ctx) }
 
 // exit reports an error and turns it into an exit status.
 func (p *process) exit(err error) int {
@@ -70,6 +88,10 @@ func (p *process) exit(err error) int {
 			line = "ccgate: " + line
 		}
 		_, _ = fmt.Fprintln(p.stderr, line) // there is nowhere left to report to
+	}
+	var signal Signal
+	if errors.As(err, &signal) {
+		return exitSignal + signal.Number
 	}
 	var read *inspect.ReadError
 	if errors.As(err, &read) {

@@ -1,7 +1,6 @@
-package inspect
+package layer
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // Each section of testdata/merge is CASE/0, CASE/1, … for the layers and
@@ -36,7 +37,7 @@ func TestMerge(t *testing.T) {
 			want := strings.TrimSpace(string(sections[i].Data))
 			i++
 			t.Run(title, func(t *testing.T) {
-				require.Equal(t, want, strings.TrimSpace(describe(mergeOf(t, layers))))
+				require.Equal(t, want, strings.TrimSpace(layertest.Describe(mergeOf(t, layers))))
 			})
 		}
 	}
@@ -44,37 +45,15 @@ func TestMerge(t *testing.T) {
 
 func mergeOf(t testing.TB, recipes []string) *facts.Platform {
 	t.Helper()
-	var m merge
+	var m Merge
 	for i, recipe := range recipes {
-		c, err := walkLayer(bytes.NewReader(tarOf(t, recipe)), testScan, Limits{})
+		c, err := walkOf(layertest.Tar(t, recipe), limit.Limits{Depth: 4096})
 		require.NoError(t, err)
-		m.apply(i, c)
+		m.Apply(i, c)
 	}
 	p := &facts.Platform{}
-	m.collect(p)
+	m.Collect(p)
 	return p
-}
-
-// describe writes what is visible, one line each, with the layer first.
-func describe(p *facts.Platform) string {
-	var b strings.Builder
-	for _, f := range p.Files {
-		soname := string(f.Kind)
-		if f.ELF != nil {
-			soname = f.ELF.Soname
-		}
-		fmt.Fprintf(&b, "%d file %s %s\n", f.Layer, f.Path, soname)
-	}
-	for _, l := range p.Links {
-		fmt.Fprintf(&b, "%d link %s -> %s\n", l.Layer, l.Path, l.Target)
-	}
-	for _, u := range p.Unread {
-		fmt.Fprintf(&b, "%d unread %s: %s\n", u.Layer, u.Path, u.Reason)
-	}
-	for _, u := range p.Skipped {
-		fmt.Fprintf(&b, "%d skipped %s: %s\n", u.Layer, u.Path, u.Reason)
-	}
-	return b.String()
 }
 
 func TestMergeFollowsAtMostFortyLinks(t *testing.T) {
@@ -89,8 +68,8 @@ func TestMergeFollowsAtMostFortyLinks(t *testing.T) {
 		}
 		return []string{b.String(), "file " + target + "/b.so elf:b\n"}
 	}
-	require.Contains(t, describe(mergeOf(t, chain(40))), "1 file /end/b.so b\n")
-	got := describe(mergeOf(t, chain(41)))
+	require.Contains(t, layertest.Describe(mergeOf(t, chain(40))), "1 file /end/b.so b\n")
+	got := layertest.Describe(mergeOf(t, chain(41)))
 	require.NotContains(t, got, "/end/b.so")
 	require.Contains(t, got, "1 unread /l40/b.so: too many symbolic links in its path\n")
 }
@@ -101,7 +80,7 @@ func TestMergeForwardHardLinkChainEnds(t *testing.T) {
 		fmt.Fprintf(&b, "hard a%d a%d\n", i, i+1)
 	}
 	b.WriteString("file a1000 elf:end\n")
-	got := describe(mergeOf(t, []string{b.String()}))
+	got := layertest.Describe(mergeOf(t, []string{b.String()}))
 	require.Contains(t, got, "0 file /a999 end\n")
 }
 
@@ -120,14 +99,14 @@ func TestMergeDeepTreesAreBounded(t *testing.T) {
 
 // A layer of a million links below one long path took minutes to merge.
 func TestMergeStopsWherePathsTakeTooMuchWork(t *testing.T) {
-	c, err := walkLayer(bytes.NewReader(tarOf(t, "file a/b/a.so elf:a\nsym l a/b\nsym l/1 x\nsym l/2 x\nfile z.so elf:z\n")), testScan, Limits{})
+	c, err := walkOf(layertest.Tar(t, "file a/b/a.so elf:a\nsym l a/b\nsym l/1 x\nsym l/2 x\nfile z.so elf:z\n"), limit.Limits{})
 	require.NoError(t, err)
-	var m merge
+	var m Merge
 	m.tree.work = maxWork - 6
-	m.apply(0, c)
-	m.apply(1, c)
+	m.Apply(0, c)
+	m.Apply(1, c)
 	p := &facts.Platform{}
-	m.collect(p)
+	m.Collect(p)
 	require.Len(t, p.Files, 1)
 	require.Equal(t, []facts.Unread{{Layer: 0, Reason: errWork.Error()}, {Layer: 1, Reason: errWork.Error()}}, p.Unread)
 }

@@ -1,4 +1,4 @@
-package inspect
+package layer
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/layer/layertest"
 )
 
 // model is a second implementation of the merge, as simple as can be: a map
@@ -62,7 +63,7 @@ func (m *model) full(e *entry) (string, bool) {
 }
 
 func (m *model) target(e *entry) (thing, bool, bool) {
-	dir, base := splitName(e.body.target)
+	dir, base := SplitName(e.body.Target)
 	at, ok := m.full(&entry{dir: dir, base: base})
 	t, found := m.at[at]
 	return t, found && ok, ok
@@ -95,7 +96,7 @@ func (m *model) apply(layer int, entries []entry) {
 			ok = m.entry(layer, i, e, at)
 		}
 		if !ok && e.body != nil {
-			m.refused = append(m.refused, fmt.Sprintf("%d unread %s", layer, rooted(e.name())))
+			m.refused = append(m.refused, fmt.Sprintf("%d unread %s", layer, Rooted(e.name())))
 		}
 	}
 	m.settle()
@@ -109,9 +110,9 @@ func (m *model) entry(layer, order int, e *entry, at string) bool {
 			m.remove(at, false, 1<<30)
 			return true
 		}
-		m.put(at, thing{"file", e.body.file.ELF.Soname, layer, 0})
+		m.put(at, thing{"file", e.body.File.ELF.Soname, layer, 0})
 	case makeSymlink:
-		m.put(at, thing{"link", e.body.target, layer, 0})
+		m.put(at, thing{"link", e.body.Target, layer, 0})
 	case makeDir:
 		delete(m.at, at)
 	case makeHardlink:
@@ -120,7 +121,7 @@ func (m *model) entry(layer, order int, e *entry, at string) bool {
 			return false
 		}
 		if !found {
-			t = thing{kind: "pending", text: e.body.target}
+			t = thing{kind: "pending", text: e.body.Target}
 		}
 		t.layer, t.placed = layer, order
 		m.put(at, t)
@@ -151,7 +152,7 @@ func (m *model) settleOne(at string) {
 	if !ok || t.kind != "pending" {
 		return
 	}
-	dir, base := splitName(t.text)
+	dir, base := SplitName(t.text)
 	target, ok := m.full(&entry{dir: dir, base: base})
 	delete(m.at, at)
 	if !ok {
@@ -198,17 +199,17 @@ func script(data []byte) [][]entry {
 	layers := make([][]entry, 1)
 	for i := 0; len(data) > 0 && i < 200; i++ {
 		verb := next() % 20
-		dir, base := splitName(name())
+		dir, base := SplitName(name())
 		e := entry{dir: dir, base: base}
 		switch {
 		case verb < 6:
 			elf := &facts.ELF{Soname: fmt.Sprint(i)}
-			e.body = &body{file: &facts.File{ELF: elf}}
+			e.body = &Body{File: &facts.File{ELF: elf}}
 		case verb < 8:
 		case verb < 11:
-			e.action, e.body = makeSymlink, &body{target: targets[next()%len(targets)]}
+			e.action, e.body = makeSymlink, &Body{Target: targets[next()%len(targets)]}
 		case verb < 14:
-			e.action, e.body = makeHardlink, &body{target: name()}
+			e.action, e.body = makeHardlink, &Body{Target: name()}
 		case verb < 15:
 			e.action = makeDir
 		case verb < 17:
@@ -224,19 +225,27 @@ func script(data []byte) [][]entry {
 	return layers
 }
 
+func contentOf(entries []entry) *Content {
+	c := &Content{}
+	for i := range entries {
+		c.add(entries[i].name(), entries[i].action, entries[i].body)
+	}
+	return c
+}
+
 func compareWithModel(t *testing.T, data []byte) {
 	t.Helper()
-	var m merge
+	var m Merge
 	o := model{at: make(map[string]thing)}
 	for i, entries := range script(data) {
-		m.apply(i, &layerContent{entries: entries})
+		m.Apply(i, contentOf(entries))
 		o.apply(i, entries)
 	}
 	p := &facts.Platform{}
-	m.collect(p)
+	m.Collect(p)
 	p.Unread = nil
 	var got []string
-	for line := range strings.Lines(describe(p)) {
+	for line := range strings.Lines(layertest.Describe(p)) {
 		got = append(got, strings.TrimSuffix(line, "\n"))
 	}
 	for _, u := range m.unread {

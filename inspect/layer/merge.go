@@ -1,4 +1,4 @@
-package inspect
+package layer
 
 import (
 	"cmp"
@@ -10,14 +10,14 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// merge lays layers over each other, lowest first.
-type merge struct {
+// Merge lays layers over each other, lowest first. The zero value holds none.
+type Merge struct {
 	tree    tree
 	unread  []facts.Unread // of entries that have no place in the tree
 	pending []*node        // hard links of the current layer without a target
 }
 
-// apply lays one layer over those below it.
+// Apply lays one layer over those below it.
 //
 // Whiteouts and opaque directories act on lower layers only, wherever in the
 // tar they stand. Otherwise the tar is taken in its order, so the last entry
@@ -25,16 +25,15 @@ type merge struct {
 // that is below it; a directory replaces a file or a link and merges with a
 // directory. Links in the directory part of a name are followed, rooted in
 // the image, as containerd does when it unpacks onto the lower layers.
-func (m *merge) apply(layer int, c *layerContent) {
-	for i := range c.entries {
-		e := &c.entries[i]
-		err := m.entry(layer, e)
+func (m *Merge) Apply(layer int, c *Content) {
+	for e := range c.entries() {
+		err := m.entry(layer, &e)
 		if errors.Is(err, errWork) {
 			m.unread = append(m.unread, facts.Unread{Layer: layer, Reason: err.Error()})
 			break
 		}
 		if err != nil && e.body != nil {
-			m.unread = append(m.unread, facts.Unread{Path: rooted(e.name()), Layer: layer, Reason: err.Error()})
+			m.unread = append(m.unread, facts.Unread{Path: Rooted(e.name()), Layer: layer, Reason: err.Error()})
 		}
 	}
 	for _, n := range m.pending {
@@ -49,11 +48,11 @@ func (m *merge) apply(layer int, c *layerContent) {
 	m.tree.changed()
 }
 
-func (m *merge) entry(layer int, e *entry) error {
+func (m *Merge) entry(layer int, e *entry) error {
 	switch e.action {
 	case refuse:
-		for _, reason := range e.body.unread {
-			m.unread = append(m.unread, facts.Unread{Path: visible(e.base), Layer: layer, Reason: reason})
+		for _, reason := range e.body.Unread {
+			m.unread = append(m.unread, facts.Unread{Path: Visible(e.name()), Layer: layer, Reason: reason})
 		}
 		return nil
 	case place:
@@ -76,8 +75,8 @@ func (m *merge) entry(layer int, e *entry) error {
 }
 
 // hardlink gives a name what its target holds now, in this layer or below.
-func (m *merge) hardlink(layer int, e *entry) error {
-	target, err := m.tree.lookup(e.body.target)
+func (m *Merge) hardlink(layer int, e *entry) error {
+	target, err := m.tree.lookup(e.body.Target)
 	if err != nil {
 		return err
 	}
@@ -94,11 +93,11 @@ func (m *merge) hardlink(layer int, e *entry) error {
 
 // settle resolves a hard link that came before its target. Where there is no
 // target of interest the name holds nothing.
-func (m *merge) settle(n *node, depth int) {
+func (m *Merge) settle(n *node, depth int) {
 	if n.leaf != leafPending {
 		return
 	}
-	target, err := m.tree.lookup(n.body.target)
+	target, err := m.tree.lookup(n.body.Target)
 	n.clear() // first, so that a circle ends
 	if err != nil || target == nil || depth > maxHops {
 		return
@@ -108,7 +107,7 @@ func (m *merge) settle(n *node, depth int) {
 	m.tree.changed()
 }
 
-func (m *merge) directory(e *entry) error {
+func (m *Merge) directory(e *entry) error {
 	n, err := m.tree.lookup(e.name())
 	if err != nil || n == nil || n.leaf == noLeaf {
 		return err
@@ -119,7 +118,7 @@ func (m *merge) directory(e *entry) error {
 }
 
 // hide removes what lower layers brought, at one name or below a directory.
-func (m *merge) hide(layer int, e *entry) error {
+func (m *Merge) hide(layer int, e *entry) error {
 	d, err := m.tree.directory(e.dir, false)
 	if err != nil || d == nil {
 		return err
@@ -133,8 +132,8 @@ func (m *merge) hide(layer int, e *entry) error {
 	return nil
 }
 
-// collect writes what is visible into a platform, sorted by path.
-func (m *merge) collect(p *facts.Platform) {
+// Collect writes what is visible into a platform, sorted by path.
+func (m *Merge) Collect(p *facts.Platform) {
 	p.Files = []facts.File{}
 	p.Unread = append(p.Unread, m.unread...)
 	collectNode(&m.tree.root, "", p)
@@ -151,9 +150,9 @@ func compareUnread(a, b facts.Unread) int {
 func collectNode(n *node, name string, p *facts.Platform) {
 	switch n.leaf {
 	case leafFile:
-		collectFile(n.body, rooted(name), n.layer, p)
+		collectFile(n.body, Rooted(name), n.layer, p)
 	case leafLink:
-		p.Links = append(p.Links, facts.Link{Path: rooted(name), Target: visible(n.body.target), Layer: n.layer})
+		p.Links = append(p.Links, facts.Link{Path: Rooted(name), Target: Visible(n.body.Target), Layer: n.layer})
 	}
 	for _, base := range slices.Sorted(maps.Keys(n.children)) {
 		below := base
@@ -164,16 +163,16 @@ func collectNode(n *node, name string, p *facts.Platform) {
 	}
 }
 
-func collectFile(b *body, path string, layer int, p *facts.Platform) {
-	if b.file != nil {
-		f := *b.file
+func collectFile(b *Body, path string, layer int, p *facts.Platform) {
+	if b.File != nil {
+		f := *b.File
 		f.Path, f.Layer = path, layer
 		p.Files = append(p.Files, f)
 	}
-	if b.skipped != "" {
-		p.Skipped = append(p.Skipped, facts.Unread{Path: path, Layer: layer, Reason: b.skipped})
+	if b.Skipped != "" {
+		p.Skipped = append(p.Skipped, facts.Unread{Path: path, Layer: layer, Reason: b.Skipped})
 	}
-	for _, reason := range b.unread {
+	for _, reason := range b.Unread {
 		p.Unread = append(p.Unread, facts.Unread{Path: path, Layer: layer, Reason: reason})
 	}
 }

@@ -1,4 +1,4 @@
-package inspect
+package layer
 
 import (
 	"errors"
@@ -28,7 +28,7 @@ type node struct {
 	children map[string]*node
 	layer    int // that brought the leaf
 	leaf     leafKind
-	body     *body
+	body     *Body
 	// pruned is one more than the last layer that removed lower content here.
 	pruned int
 }
@@ -132,10 +132,10 @@ func (t *tree) resolve(dir string, create bool) (*node, error) {
 			if hops++; hops > maxHops {
 				return nil, errLoop
 			}
-			if strings.HasPrefix(next.body.target, "/") {
+			if strings.HasPrefix(next.body.Target, "/") {
 				at = at[:1]
 			}
-			rest = append(components(next.body.target), rest...)
+			rest = append(components(next.body.Target), rest...)
 			continue
 		case next.leaf != noLeaf:
 			next = nil // what is below a file is not there
@@ -169,7 +169,7 @@ func components(dir string) []string {
 // lookup returns the node of a name without following a link in its last
 // component, or nil.
 func (t *tree) lookup(name string) (*node, error) {
-	dir, base := splitName(name)
+	dir, base := SplitName(name)
 	d, err := t.directory(dir, false)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (t *tree) remove(dir, base string) error {
 }
 
 // put makes a leaf in the place of whatever was there.
-func (t *tree) put(dir, base string, layer int, kind leafKind, b *body) (*node, error) {
+func (t *tree) put(dir, base string, layer int, kind leafKind, b *Body) (*node, error) {
 	d, err := t.directory(dir, true)
 	if err != nil {
 		return nil, err

@@ -1,20 +1,24 @@
-package inspect
+// Package layertest builds layers for tests from recipes, and reads their files.
+package layertest
 
 import (
 	"archive/tar"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// tarOf builds a layer from a recipe of one entry a line:
+// Tar builds a layer from a recipe of one entry a line:
 //
 //	file NAME CONTENT   elf:X stands for an ELF file with the soname X
 //	dir NAME
@@ -23,7 +27,7 @@ import (
 //	type T NAME         an entry of typeflag T without content
 //
 // Names and targets may be quoted as in Go. A # starts a comment line.
-func tarOf(t testing.TB, recipe string) []byte {
+func Tar(t testing.TB, recipe string) []byte {
 	t.Helper()
 	var buf bytes.Buffer
 	tw := tar.NewWriter(&buf)
@@ -32,7 +36,7 @@ func tarOf(t testing.TB, recipe string) []byte {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		h, content := recipeEntry(t, line)
+		h, content := Entry(t, line)
 		require.NoError(t, tw.WriteHeader(h), line)
 		_, err := io.WriteString(tw, content)
 		require.NoError(t, err, line)
@@ -41,7 +45,8 @@ func tarOf(t testing.TB, recipe string) []byte {
 	return buf.Bytes()
 }
 
-func recipeEntry(t testing.TB, line string) (*tar.Header, string) {
+// Entry is one line of a recipe: its header and its content.
+func Entry(t testing.TB, line string) (*tar.Header, string) {
 	t.Helper()
 	verb, rest, _ := strings.Cut(line, " ")
 	first, second, _ := strings.Cut(rest, " ")
@@ -50,7 +55,7 @@ func recipeEntry(t testing.TB, line string) (*tar.Header, string) {
 	case "file":
 		content := second
 		if soname, ok := strings.CutPrefix(second, "elf:"); ok {
-			content = elfContent(soname)
+			content = ELF(soname)
 		}
 		h.Typeflag, h.Size = tar.TypeReg, int64(len(content))
 		return h, content
@@ -79,11 +84,12 @@ func unquote(t testing.TB, s string) string {
 
 const elfMagic = "\x7fELF"
 
-func elfContent(soname string) string { return elfMagic + soname }
+// ELF is the content that stands for an ELF file in a recipe.
+func ELF(soname string) string { return elfMagic + soname }
 
-// testScan is a scanner for the files of recipes. It reads all of a file of
+// Scan is a scanner for the files of recipes. It reads all of a file of
 // interest, as a real one does.
-func testScan(path string, size int64, r io.Reader) (facts.File, []string, bool) {
+func Scan(path string, size int64, r io.Reader) (facts.File, []string, bool) {
 	head := make([]byte, 4)
 	n, err := io.ReadFull(r, head)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -108,4 +114,47 @@ func testScan(path string, size int64, r io.Reader) (facts.File, []string, bool)
 		panic("scanner bug in " + path)
 	}
 	return facts.File{}, nil, false
+}
+
+// Compress stores a tar as a layer with "gzip", "zstd" or no compression.
+func Compress(t testing.TB, plain []byte, compression string) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	var w io.WriteCloser
+	switch compression {
+	case "gzip":
+		w = gzip.NewWriter(&buf)
+	case "zstd":
+		z, err := zstd.NewWriter(&buf)
+		require.NoError(t, err)
+		w = z
+	default:
+		return plain
+	}
+	_, err := w.Write(plain)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return buf.Bytes()
+}
+
+// Describe writes what is visible, one line each, with the layer first.
+func Describe(p *facts.Platform) string {
+	var b strings.Builder
+	for _, f := range p.Files {
+		soname := string(f.Kind)
+		if f.ELF != nil {
+			soname = f.ELF.Soname
+		}
+		fmt.Fprintf(&b, "%d file %s %s\n", f.Layer, f.Path, soname)
+	}
+	for _, l := range p.Links {
+		fmt.Fprintf(&b, "%d link %s -> %s\n", l.Layer, l.Path, l.Target)
+	}
+	for _, u := range p.Unread {
+		fmt.Fprintf(&b, "%d unread %s: %s\n", u.Layer, u.Path, u.Reason)
+	}
+	for _, u := range p.Skipped {
+		fmt.Fprintf(&b, "%d skipped %s: %s\n", u.Layer, u.Path, u.Reason)
+	}
+	return b.String()
 }

@@ -1,4 +1,4 @@
-package inspect
+package layer
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ var (
 	errNameLong    = fmt.Errorf("name is longer than %d bytes", maxName)
 )
 
-// cleanName returns the name of a tar entry relative to the root of the
+// CleanName returns the name of a tar entry relative to the root of the
 // image, without leading slashes, "." and "..". The root itself is "".
-func cleanName(name string) (string, error) {
+func CleanName(name string) (string, error) {
 	switch {
 	case len(name) > maxName:
 		return "", errNameLong
@@ -37,12 +37,12 @@ func cleanName(name string) (string, error) {
 	return clean, nil
 }
 
-// rooted returns a clean name as facts show it: absolute in the image, with
+// Rooted returns a clean name as facts show it: absolute in the image, with
 // bytes that are not UTF-8 escaped, because JSON would replace them.
-func rooted(name string) string { return "/" + visible(name) }
+func Rooted(name string) string { return "/" + Visible(name) }
 
-// visible returns s with each byte that is not UTF-8 written as \xNN.
-func visible(s string) string {
+// Visible returns s with each byte that is not UTF-8 written as \xNN.
+func Visible(s string) string {
 	if utf8.ValidString(s) {
 		return s
 	}
@@ -59,8 +59,8 @@ func visible(s string) string {
 	return b.String()
 }
 
-// splitName cuts a clean name into its directory and its last component.
-func splitName(name string) (dir, base string) {
+// SplitName cuts a clean name into its directory and its last component.
+func SplitName(name string) (dir, base string) {
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		return name[:i], name[i+1:]
 	}

@@ -1,14 +1,13 @@
-package inspect
+package layer
 
 import (
 	"archive/tar"
 	"fmt"
 	"strings"
-
-	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// action is what one tar entry does to the merged file system.
+// action is what one tar entry does to the merged file system. The values are
+// part of the stored form of a layer.
 type action uint8
 
 const (
@@ -17,18 +16,19 @@ const (
 	makeDir
 	makeSymlink
 	makeHardlink
-	removeLower  // whiteout of one name
-	clearLower   // opaque directory
-	refuse       // the entry has no place; it is only reported
-	ignoredEntry // bookkeeping that means nothing
+	removeLower // whiteout of one name
+	clearLower  // opaque directory
+	refuse      // the entry has no place; it is only reported
+	actions     // their number
+
+	ignoredEntry // bookkeeping that means nothing; never kept
 )
 
-// entry is one tar entry, kept until the layer is merged. Most entries are
-// files of no interest, so it is small: dir is shared between neighbours.
+// entry is one tar entry.
 type entry struct {
 	dir, base string
 	action    action
-	body      *body // nil for a file of no interest
+	body      *Body // nil for a file of no interest
 }
 
 func (e *entry) name() string {
@@ -36,24 +36,6 @@ func (e *entry) name() string {
 		return e.base
 	}
 	return e.dir + "/" + e.base
-}
-
-// body is what is known about an entry beyond its name.
-type body struct {
-	target  string // of a link, as written
-	file    *facts.File
-	unread  []string
-	skipped string
-}
-
-// layerContent is what one walk over a layer found.
-type layerContent struct {
-	entries []entry
-	files   int // regular files
-	objects int // files of interest
-	notes   []string
-	digest  string // of the stored bytes
-	size    int64  // stored bytes
 }
 
 // actionOf tells what an entry does from its type and its base name.
@@ -102,8 +84,11 @@ func unknownType(typeflag byte) string {
 // packageArchive returns the reason why a file is not looked into although it
 // may hold libraries, or "".
 func packageArchive(name string) string {
-	if hasSuffix(strings.ToLower(name), ".whl", ".egg", ".conda", ".deb", ".rpm") {
-		return "package archive, not installed"
+	name = strings.ToLower(name)
+	for _, suffix := range []string{".whl", ".egg", ".conda", ".deb", ".rpm"} {
+		if strings.HasSuffix(name, suffix) {
+			return "package archive, not installed"
+		}
 	}
 	return ""
 }

@@ -1,0 +1,199 @@
+package layer
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	fast "github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxWindow is the largest zstd window that is accepted, in bytes. It is what
+// the decoder of the reference implementation takes by default.
+const maxWindow = 128 << 20
+
+// The compressions of a layer.
+const (
+	compressionNone = "none"
+	compressionGzip = "gzip"
+	compressionZstd = "zstd"
+)
+
+var (
+	gzipMagic = []byte{0x1f, 0x8b}
+	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
+)
+
+// sniff tells the compression of a stream from its first bytes. Media types
+// are not asked: they are often wrong.
+func sniff(br *bufio.Reader) (string, error) {
+	head, err := br.Peek(4)
+	if err != nil && err != io.EOF {
+		return "", err
+	}
+	switch {
+	case bytes.HasPrefix(head, gzipMagic):
+		return compressionGzip, nil
+	case bytes.Equal(head, zstdMagic), skippableFrame(head):
+		return compressionZstd, nil
+	}
+	return compressionNone, nil
+}
+
+// skippableFrame recognises the frames that zstd:chunked layers may start
+// with (RFC 8878, section 3.1.2): 0x184D2A50 to 0x184D2A5F, little-endian.
+func skippableFrame(head []byte) bool {
+	return len(head) == 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
+}
+
+// decoder returns the bytes behind a compressed stream.
+func (s *stages) decoder(compression string) (io.Reader, error) {
+	switch compression {
+	case compressionGzip:
+		return &gzipReader{br: s.stored, start: s.unzip}, nil
+	case compressionZstd:
+		// With one goroutine there is nothing to close.
+		d, err := zstd.NewReader(s.stored, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
+		if err != nil {
+			return nil, fmt.Errorf("zstd: %w", err)
+		}
+		return zstdReader{d}, nil
+	}
+	return s.stored, nil
+}
+
+// zstdReader says where errors come from.
+type zstdReader struct{ *zstd.Decoder }
+
+// Read implements io.Reader.
+func (z zstdReader) Read(p []byte) (int, error) {
+	n, err := z.Decoder.Read(p)
+	if err != nil && err != io.EOF {
+		err = fmt.Errorf("zstd: %w", err)
+	}
+	return n, err
+}
+
+// gzipError is why a gzip stream could not be decoded.
+type gzipError struct{ err error }
+
+func (e *gzipError) Error() string { return "gzip: " + e.err.Error() }
+func (e *gzipError) Unwrap() error { return e.err }
+
+// member decodes one gzip member.
+type member interface {
+	io.Reader
+	Reset(io.Reader) error
+	Multistream(bool)
+}
+
+// gzipDecoder starts a decoder at the first member of a stream.
+type gzipDecoder func(io.Reader) (member, error)
+
+// fastGzip is the decoder that layers are read with.
+func fastGzip(r io.Reader) (member, error) { return fast.NewReader(r) }
+
+// standardGzip is the decoder of the standard library.
+func standardGzip(r io.Reader) (member, error) { return gzip.NewReader(r) }
+
+// gzipReader decodes gzip members up to the last one and reads on to the end
+// of the stream. Unlike the multi-stream mode of the decoders it accepts bytes
+// after it that are no member, as gzip itself does.
+type gzipReader struct {
+	br       *bufio.Reader
+	start    gzipDecoder
+	z        member
+	trailing bool
+	done     bool
+}
+
+// Read implements io.Reader.
+func (g *gzipReader) Read(p []byte) (int, error) {
+	n, err := g.read(p)
+	if err != nil && err != io.EOF {
+		err = &gzipError{err}
+	}
+	return n, err
+}
+
+func (g *gzipReader) read(p []byte) (int, error) {
+	for !g.done {
+		if g.z == nil {
+			if err := g.next(); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		n, err := g.z.Read(p)
+		if errors.Is(err, io.EOF) {
+			err = g.next()
+		}
+		if n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.EOF
+}
+
+// next goes to the following member. At the end of the last it drains what is
+// left, so that the stored stream is read to its end.
+func (g *gzipReader) next() (err error) {
+	head, err := g.br.Peek(2)
+	if err != nil && err != io.EOF {
+		return err
+	}
+	if !bytes.Equal(head, gzipMagic) {
+		g.done = true
+		return g.drain()
+	}
+	if g.z == nil {
+		g.z, err = g.start(g.br)
+	} else {
+		err = g.z.Reset(g.br)
+	}
+	if err == nil {
+		g.z.Multistream(false)
+	}
+	return err
+}
+
+func (g *gzipReader) drain() error {
+	for {
+		b, err := g.br.ReadByte()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if b != 0 {
+			g.trailing = true
+		}
+	}
+}
+
+// contradicts says whether a media type names another compression.
+func contradicts(mediaType, compression string) bool {
+	has := func(suffixes ...string) bool {
+		for _, s := range suffixes {
+			if strings.HasSuffix(mediaType, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case has("+gzip", ".gzip"):
+		return compression != compressionGzip
+	case has("+zstd", ".zstd"):
+		return compression != compressionZstd
+	case has(".tar"):
+		return compression != compressionNone
+	}
+	return false
+}
