@@ -9,8 +9,9 @@ import (
 	"io"
 	"strings"
 
-	fast "github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/ccgate/ccgate/inspect/inflate"
 )
 
 // maxWindow is the largest zstd window that is accepted, in bytes. It is what
@@ -55,7 +56,7 @@ func skippableFrame(head []byte) bool {
 func (s *stages) decoder(compression string) (io.Reader, error) {
 	switch compression {
 	case compressionGzip:
-		return &gzipReader{br: s.stored, start: s.unzip}, nil
+		return s.unzip(s.stored), nil
 	case compressionZstd:
 		// With one goroutine there is nothing to close.
 		d, err := zstd.NewReader(s.stored, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
@@ -85,35 +86,37 @@ type gzipError struct{ err error }
 func (e *gzipError) Error() string { return "gzip: " + e.err.Error() }
 func (e *gzipError) Unwrap() error { return e.err }
 
-// member decodes one gzip member.
-type member interface {
-	io.Reader
-	Reset(io.Reader) error
-	Multistream(bool)
-}
-
-// gzipDecoder starts a decoder at the first member of a stream.
-type gzipDecoder func(io.Reader) (member, error)
+// gzipDecoder decodes gzip members up to the last one and reads on to the end
+// of the stream. What follows the last member is none of its business.
+type gzipDecoder func(br *bufio.Reader) io.Reader
 
 // fastGzip is the decoder that layers are read with.
-func fastGzip(r io.Reader) (member, error) { return fast.NewReader(r) }
+func fastGzip(br *bufio.Reader) io.Reader { return fastReader{inflate.NewReader(br)} }
+
+type fastReader struct{ *inflate.Reader }
+
+// Read implements io.Reader.
+func (f fastReader) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		err = &gzipError{err}
+	}
+	return n, err
+}
 
 // standardGzip is the decoder of the standard library.
-func standardGzip(r io.Reader) (member, error) { return gzip.NewReader(r) }
+func standardGzip(br *bufio.Reader) io.Reader { return &standardReader{br: br} }
 
-// gzipReader decodes gzip members up to the last one and reads on to the end
-// of the stream. Unlike the multi-stream mode of the decoders it accepts bytes
-// after it that are no member, as gzip itself does.
-type gzipReader struct {
-	br       *bufio.Reader
-	start    gzipDecoder
-	z        member
-	trailing bool
-	done     bool
+// standardReader decodes member by member: the multi-stream mode of the
+// decoder refuses bytes after the last one.
+type standardReader struct {
+	br   *bufio.Reader
+	z    *gzip.Reader
+	done bool
 }
 
 // Read implements io.Reader.
-func (g *gzipReader) Read(p []byte) (int, error) {
+func (g *standardReader) Read(p []byte) (int, error) {
 	n, err := g.read(p)
 	if err != nil && err != io.EOF {
 		err = &gzipError{err}
@@ -121,7 +124,7 @@ func (g *gzipReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (g *gzipReader) read(p []byte) (int, error) {
+func (g *standardReader) read(p []byte) (int, error) {
 	for !g.done {
 		if g.z == nil {
 			if err := g.next(); err != nil {
@@ -142,17 +145,18 @@ func (g *gzipReader) read(p []byte) (int, error) {
 
 // next goes to the following member. At the end of the last it drains what is
 // left, so that the stored stream is read to its end.
-func (g *gzipReader) next() (err error) {
+func (g *standardReader) next() (err error) {
 	head, err := g.br.Peek(2)
 	if err != nil && err != io.EOF {
 		return err
 	}
 	if !bytes.Equal(head, gzipMagic) {
 		g.done = true
-		return g.drain()
+		_, err := io.Copy(io.Discard, g.br)
+		return err
 	}
 	if g.z == nil {
-		g.z, err = g.start(g.br)
+		g.z, err = gzip.NewReader(g.br)
 	} else {
 		err = g.z.Reset(g.br)
 	}
@@ -160,21 +164,6 @@ func (g *gzipReader) next() (err error) {
 		g.z.Multistream(false)
 	}
 	return err
-}
-
-func (g *gzipReader) drain() error {
-	for {
-		b, err := g.br.ReadByte()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if b != 0 {
-			g.trailing = true
-		}
-	}
 }
 
 // contradicts says whether a media type names another compression.

@@ -155,7 +155,7 @@ func oddities(claim Claim, compression string, decoder io.Reader, size int64) []
 	} else if contradicts(claim.MediaType, compression) {
 		notes = append(notes, fmt.Sprintf("media type %q does not match the content, compression %s", Visible(claim.MediaType), compression))
 	}
-	if g, ok := decoder.(*gzipReader); ok && g.trailing {
+	if g, ok := decoder.(fastReader); ok && g.Trailing() {
 		notes = append(notes, "has bytes after the last gzip member")
 	}
 	return notes

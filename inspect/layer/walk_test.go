@@ -2,6 +2,7 @@ package layer
 
 import (
 	"archive/tar"
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -108,7 +110,7 @@ func TestWalkStoredRefuses(t *testing.T) {
 		"gzip cut off":            {gz[:len(gz)-1], "unexpected EOF"},
 		"gzip cut in its header":  {gz[:5], "unexpected EOF"},
 		"gzip checksum":           {badCRC, "checksum"},
-		"gzip length":             {badSize, "checksum"},
+		"gzip length":             {badSize, "wrong length"},
 		"gzip member cut off":     {join(gz, gz[:len(gz)-9]), "unexpected EOF"},
 		"gzip member without one": {join(gz, gzipMagic), "gzip"},
 		"zstd window":             {wideZstd(t), "window"},
@@ -349,7 +351,7 @@ func TestStandardDecoderTakesOver(t *testing.T) {
 	stored := gzipOf(t, layertest.Tar(t, "file a.so elf:a\n"))
 	open := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(stored)), nil }
 	opt := Options{Scan: layertest.Scan, Budget: limit.NewBudget(limit.Limits{})}
-	faulty := func(io.Reader) (member, error) { return nil, errors.New("no such code") }
+	faulty := func(*bufio.Reader) io.Reader { return iotest.ErrReader(&gzipError{errors.New("no such code")}) }
 	c, err := read(t.Context(), open, Claim{Digest: hashOf(stored), Size: int64(len(stored))}, opt, faulty)
 	require.NoError(t, err)
 	require.Equal(t, 1, c.Objects)

@@ -36,6 +36,40 @@ func (s *span) take(block []byte, start int64) bool {
 	return to == s.end
 }
 
+// head is the start of a file. It grows by chunks, because a slice that grows leaves
+// twice its size behind.
+type head struct {
+	chunks [][]byte
+	size   int64
+}
+
+const headChunk = 256 << 10
+
+func (h *head) add(p []byte) {
+	for len(p) > 0 {
+		at := int(h.size % headChunk)
+		if at == 0 {
+			h.chunks = append(h.chunks, nil)
+		}
+		last := &h.chunks[len(h.chunks)-1]
+		n := min(len(p), headChunk-at)
+		if at == 0 && n < headChunk {
+			*last = make([]byte, 0, min(headChunk, 2*n))
+		}
+		*last = append(*last, p[:n]...)
+		h.size += int64(n)
+		p = p[n:]
+	}
+}
+
+// copy fills p from the head, which reaches that far.
+func (h *head) copy(p []byte, off int64) {
+	for len(p) > 0 {
+		n := copy(p, h.chunks[off/headChunk][off%headChunk:])
+		p, off = p[n:], off+int64(n)
+	}
+}
+
 // nameMark stands in the names of sections. Nothing leads to them before the section
 // table, which lld places behind all symbol names.
 var nameMark = []byte("\x00.shstrtab\x00")
@@ -46,7 +80,7 @@ var nameMark = []byte("\x00.shstrtab\x00")
 type keeper struct {
 	r         io.Reader
 	size, pos int64
-	head      []byte
+	head      head
 	headLimit int64
 	spans     []*span
 	kept      int64
@@ -63,7 +97,7 @@ func (k *keeper) Read(p []byte) (int, error) {
 	start := k.pos
 	k.pos += int64(n)
 	if room := k.headLimit - start; room > 0 && n > 0 {
-		k.head = append(k.head, p[:min(int64(n), room)]...)
+		k.head.add(p[:min(int64(n), room)])
 	}
 	done := false
 	for _, s := range k.spans {
@@ -131,8 +165,8 @@ func (k *keeper) ReadAt(p []byte, off int64) (int, error) {
 // copy fills p from what was kept.
 func (k *keeper) copy(p []byte, off int64) bool {
 	end := off + int64(len(p))
-	if end <= int64(len(k.head)) {
-		copy(p, k.head[off:])
+	if end <= k.head.size {
+		k.head.copy(p, off)
 		return true
 	}
 	for _, s := range k.spans {
