@@ -79,9 +79,11 @@ func (z *Reader) fast() (done bool, err error) {
 		buf >>= e & 63
 		n -= uint(e & 63)
 
-		buf |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
-		at += int((63 - n) >> 3)
-		n |= 56
+		if n < maxCodeLength+13 {
+			buf |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
+			at += int((63 - n) >> 3)
+			n |= 56
+		}
 		e = distance[buf&(1<<distanceBits-1)]
 		if e&flagSub != 0 {
 			buf >>= distanceBits
@@ -102,8 +104,10 @@ func (z *Reader) fast() (done bool, err error) {
 		src := end - back
 		if back >= 8 {
 			// Words may overshoot into the slack.
-			from, to := out[src:], out[end:end+length+8]
-			for i := 0; i < length; i += 8 {
+			from, to := out[src:], out[end:end+length+16]
+			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
+			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+			for i := 16; i < length; i += 8 {
 				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
 			}
 		} else {
