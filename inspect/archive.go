@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"archive/tar"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 
 	"github.com/ccgate/ccgate/inspect/layer"
 )
@@ -39,9 +39,8 @@ func openArchive(ctx context.Context, ref Reference, opt Options) (*Source, erro
 		return nil, badReference(ref.Text, "is a directory", "write oci:"+ref.Path+" for an OCI layout or dir:"+ref.Path+" for a root file system")
 	}
 	a, err := scanArchive(ref.Path)
-	var compressed *compressedArchiveError
-	if errors.As(err, &compressed) {
-		return nil, badReference(ref.Text, "is compressed ("+compressed.with+"), and members of a compressed archive cannot be addressed", "decompress it first")
+	if errors.Is(err, errCompressed) {
+		return openCompressed(ctx, ref, opt)
 	}
 	if errors.Is(err, errNoTar) {
 		return nil, badReference(ref.Text, "is not a tar archive", "docker save and podman save write one")
@@ -64,10 +63,19 @@ func openArchive(ctx context.Context, ref Reference, opt Options) (*Source, erro
 	return nil, badReference(ref.Text, "is neither the output of docker save nor an OCI layout", "a root file system is written dir:PATH after unpacking it")
 }
 
-// compressedArchiveError says that an archive is compressed as a whole.
-type compressedArchiveError struct{ with string }
+// errCompressed says that an archive is compressed as a whole. Its members
+// cannot be addressed, so it is read as a stream.
+var errCompressed = errors.New("is compressed")
 
-func (e *compressedArchiveError) Error() string { return "is compressed with " + e.with }
+// openCompressed reads an archive file front to back.
+func openCompressed(ctx context.Context, ref Reference, opt Options) (*Source, error) {
+	f, err := os.Open(ref.Path)
+	if err != nil {
+		return nil, &ReadError{Reference: ref.Text, Step: "opening the archive", Err: pathless(err)}
+	}
+	defer f.Close()
+	return openStream(ctx, ref, f, opt)
+}
 
 // errNoTar says that a file does not even begin like a tar.
 var errNoTar = errors.New("is not a tar archive")
@@ -132,7 +140,7 @@ func (a *archive) scan() error {
 // for content that was never there.
 func (a *archive) checkEnd(end int64) error {
 	at, err := a.file.Seek(0, io.SeekCurrent)
-	if err == nil && at == end {
+	if err == nil && at <= end { // less where the padding is cut, too
 		err = fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
 	}
 	return err
@@ -159,11 +167,9 @@ func (a *archive) refuseCompressed() error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	for with, magic := range map[string][]byte{
-		"gzip": {0x1f, 0x8b}, "zstd": {0x28, 0xb5, 0x2f, 0xfd}, "bzip2": []byte("BZh"), "xz": {0xfd, '7', 'z', 'X', 'Z', 0},
-	} {
-		if bytes.HasPrefix(head[:n], magic) {
-			return &compressedArchiveError{with}
+	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\xfd7zXZ\x00"} {
+		if strings.HasPrefix(string(head[:n]), magic) {
+			return errCompressed
 		}
 	}
 	return nil
@@ -176,6 +182,12 @@ func (a *archive) open(name string) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return io.NopCloser(io.NewSectionReader(a.file, m.offset, m.size)), nil
+}
+
+// size implements members.
+func (a *archive) size(name string) (int64, error) {
+	m, err := a.find(name)
+	return m.size, err
 }
 
 // find returns a member that has content. Links between members are followed:

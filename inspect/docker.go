@@ -25,10 +25,17 @@ type savedImage struct {
 	Layers   []string
 }
 
+// members are the files of an archive.
+type members interface {
+	files
+	// size is the stored size of a regular file, or an error as open returns it.
+	size(name string) (int64, error)
+}
+
 // resolveDocker reads the form of docker save before Docker 25, which has no
 // manifests. Its configuration is named after its digest and holds the
 // diffIDs by which the layers are verified. It takes the archive over.
-func resolveDocker(_ context.Context, ref Reference, a *archive, opt Options) (_ *Source, err error) {
+func resolveDocker(_ context.Context, ref Reference, a members, opt Options) (_ *Source, err error) {
 	defer func() {
 		if err != nil {
 			a.Close()
@@ -52,7 +59,7 @@ func resolveDocker(_ context.Context, ref Reference, a *archive, opt Options) (_
 	return newSource(ref, opt.Platforms, images, notRead, nil, a)
 }
 
-func chooseSaved(ref Reference, a *archive) (savedImage, error) {
+func chooseSaved(ref Reference, a members) (savedImage, error) {
 	var saved []savedImage
 	raw, err := readFile(a, dockerManifest)
 	if err == nil {
@@ -80,7 +87,7 @@ func chooseSaved(ref Reference, a *archive) (savedImage, error) {
 	return found[0], nil
 }
 
-func loadSaved(a *archive, saved savedImage) (SourceImage, error) {
+func loadSaved(a members, saved savedImage) (SourceImage, error) {
 	raw, err := readFile(a, path.Clean(saved.Config))
 	if err != nil {
 		return SourceImage{}, err
@@ -110,13 +117,14 @@ func loadSaved(a *archive, saved savedImage) (SourceImage, error) {
 		if id := c.RootFS.DiffIDs[i]; !digest.Valid(id) {
 			return SourceImage{}, fmt.Errorf("diff_id %q is not a digest", layer.Visible(id))
 		}
-		m, err := a.find(path.Clean(name))
+		size, err := a.size(path.Clean(name))
 		if err != nil {
 			return SourceImage{}, err
 		}
 		layers[i] = Layer{
-			Layer: facts.Layer{Size: m.size},
-			open:  func(context.Context) (io.ReadCloser, error) { return a.open(path.Clean(name)) },
+			Layer:  facts.Layer{Size: size},
+			open:   func(context.Context) (io.ReadCloser, error) { return a.open(path.Clean(name)) },
+			member: path.Clean(name),
 		}
 	}
 	return c.image(layers), nil

@@ -2,8 +2,8 @@
 // and says what they hold, as plain data of package facts.
 //
 // The flow is: [ParseReference] tells what a string names; [Open] resolves it
-// to the manifests, configurations and layers behind it; [Image] walks every
-// layer once as a stream, hands each regular file to a [Scanner], and merges
+// to the manifests, configurations and layers behind it; [Image] has package
+// layer walk every layer once as a stream, with a scanner for each file, and merges
 // what the layers brought into the file system that a container would see.
 //
 // Nothing is written to disk and nothing from an image is executed or used as
@@ -12,7 +12,6 @@
 // returned. Layer semantics follow the OCI image specification v1.1,
 // "Image Layer Filesystem Changeset".
 //
-// Limits: compressed docker-archive and oci-archive files are refused, because
-// their members cannot be addressed without unpacking them; foreign and
-// encrypted layers are reported as unread.
+// Limits: foreign and encrypted layers are reported as unread. Where a manifest
+// gives the digest of a layer, its diffID is not compared.
 package inspect

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"io"
 	"net/http"
 	"runtime"
 
@@ -16,6 +17,8 @@ type Options struct {
 	// Platforms narrows what is read to these, written os/arch[/variant].
 	Platforms []string
 	Scan      layer.Scanner
+	// Input is what the reference "-" reads.
+	Input io.Reader
 	// Progress is told how far reading has come. Calls do not overlap.
 	Progress func(Progress)
 	// Parallel is the number of layers read at once; 0 is GOMAXPROCS.

@@ -87,6 +87,9 @@ func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 }
 
 func (l Layer) read(ctx context.Context, opt layer.Options) (*layer.Content, error) {
+	if l.walked != nil {
+		return l.walked.check(l)
+	}
 	claim := layer.Claim{Digest: l.Digest, DiffID: l.DiffID, Size: l.Size, MediaType: l.MediaType}
 	return layer.Read(ctx, l.open, claim, opt)
 }

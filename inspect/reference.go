@@ -23,6 +23,7 @@ const (
 	KindOCIArchive    Kind = "oci-archive"
 	KindDir           Kind = "dir"
 	KindFile          Kind = "file"
+	KindStream        Kind = "-" // an archive on standard input
 )
 
 // Reference names an image, a root file system or a file.
@@ -47,11 +48,14 @@ var layoutTag = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,254}$`)
 
 // ParseReference parses a reference as skopeo writes it, without a prefix for
 // a registry image: NAME[:TAG], NAME@DIGEST, docker-archive:FILE[:NAME:TAG],
-// oci:DIR[:TAG], oci-archive:FILE[:TAG], dir:ROOTFS or file:PATH. As in
+// oci:DIR[:TAG], oci-archive:FILE[:TAG], dir:ROOTFS, file:PATH, or - for an archive on standard input. As in
 // skopeo, the first colon after the path starts the tag. A reference that
 // cannot be one is a [*ReferenceError] with a hint of what to type.
 func ParseReference(s string) (Reference, error) {
 	prefix, rest, found := strings.Cut(s, ":")
+	if s == string(KindStream) {
+		return Reference{Kind: KindStream, Text: s}, nil
+	}
 	if found {
 		switch kind := Kind(prefix); kind {
 		case KindDockerArchive, KindOCI, KindOCIArchive:
@@ -99,8 +103,6 @@ func parseLayout(s string, kind Kind, rest string) (Reference, error) {
 func foreignTransport(s string) error {
 	prefix, rest, _ := strings.Cut(s, ":")
 	switch prefix {
-	case "-":
-		return badReference(s, "would be an archive on standard input, which is not read", "save it to a file and write docker-archive:FILE")
 	case "docker", "http", "https":
 		if bare, ok := strings.CutPrefix(rest, "//"); ok {
 			return badReference(s, "has a prefix that is not needed", "write "+layer.Visible(bare))

@@ -67,7 +67,6 @@ func TestParseReferenceRefuses(t *testing.T) {
 		"docker://a/b:c":          "has a prefix that is not needed; write a/b:c",
 		"https://registry.test/a": "write registry.test/a",
 		"docker-daemon:a:b":       "docker save",
-		"-":                       "docker-archive:FILE",
 		"UPPER/case":              "is not an image name; write NAME:TAG",
 		"a b":                     "is not an image name",
 		"a@sha256:12":             "is not an image name",

@@ -42,7 +42,9 @@ type Layer struct {
 	// Refused is the reason why the layer cannot be read, or empty.
 	Refused string
 
-	open layer.Opener
+	open   layer.Opener
+	member string       // of an archive, where its name does not follow from the digest
+	walked *walkedLayer // of an archive that was read already
 }
 
 // Open opens the stored, usually compressed, bytes. They are not verified.
@@ -65,6 +67,8 @@ func Open(ctx context.Context, ref Reference, opt Options) (*Source, error) {
 		return openLayout(ctx, ref, opt)
 	case KindOCIArchive, KindDockerArchive:
 		return openArchive(ctx, ref, opt)
+	case KindStream:
+		return openStream(ctx, ref, opt.Input, opt)
 	}
 	return nil, badReference(ref.Text, "does not name an image with layers", "")
 }

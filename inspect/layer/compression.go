@@ -52,6 +52,26 @@ func skippableFrame(head []byte) bool {
 	return len(head) == 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
 }
 
+// ErrCompression is a compression that is not read.
+var ErrCompression = errors.New("unknown compression")
+
+// Decompress returns the bytes behind a stream that may be compressed with gzip
+// or zstd. Others that are known by their magic are an error that wraps [ErrCompression].
+func Decompress(r io.Reader) (io.Reader, error) {
+	s := &stages{stored: bufio.NewReaderSize(r, storedBuffer), unzip: fastGzip}
+	compression, err := sniff(s.stored)
+	if err != nil {
+		return nil, err
+	}
+	head, _ := s.stored.Peek(6) // an error comes again
+	for name, magic := range map[string]string{"bzip2": "BZh", "xz": "\xfd7zXZ\x00"} {
+		if strings.HasPrefix(string(head), magic) {
+			return nil, fmt.Errorf("%w: %s", ErrCompression, name)
+		}
+	}
+	return s.decoder(compression)
+}
+
 // decoder returns the bytes behind a compressed stream.
 func (s *stages) decoder(compression string) (io.Reader, error) {
 	switch compression {

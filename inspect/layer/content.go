@@ -22,12 +22,11 @@ type Content struct {
 	Files   int      // regular files
 	Objects int      // files of interest
 	Notes   []string // what is odd about the layer
-	// Origin names where the content was read from if not from the layer.
-	Origin string
 
-	log    []byte
-	last   string // the name added last
-	bodies []*Body
+	compression string // of the stored bytes; empty for a layer without any
+	log         []byte
+	last        string // the name added last
+	bodies      []*Body
 }
 
 // Body is what is known about a name beyond the name itself.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/ccgate/ccgate/inspect/digest"
 	"github.com/ccgate/ccgate/inspect/limit"
@@ -143,22 +144,27 @@ func (s *stages) read(claim Claim) (*Content, error) {
 	if diff != nil {
 		c.DiffID = diff.Digest()
 	}
-	c.Notes = append(c.Notes, oddities(claim, compression, decoder, s.passed.count())...)
-	return c, nil
-}
-
-// oddities say what is unusual about a stored layer.
-func oddities(claim Claim, compression string, decoder io.Reader, size int64) []string {
-	var notes []string
-	if size == 0 {
-		notes = append(notes, "is empty, without even a tar")
-	} else if contradicts(claim.MediaType, compression) {
-		notes = append(notes, fmt.Sprintf("media type %q does not match the content, compression %s", Visible(claim.MediaType), compression))
+	c.compression = compression
+	if s.passed.count() == 0 {
+		c.compression = ""
+		c.Notes = append(c.Notes, "is empty, without even a tar")
 	}
 	if g, ok := decoder.(fastReader); ok && g.Trailing() {
-		notes = append(notes, "has bytes after the last gzip member")
+		c.Notes = append(c.Notes, "has bytes after the last gzip member")
 	}
-	return notes
+	return c.Called(claim.MediaType), nil
+}
+
+// Called returns the content with a note where the media type that a manifest
+// gives the layer is not that of its bytes.
+func (c *Content) Called(mediaType string) *Content {
+	if c.compression == "" || !contradicts(mediaType, c.compression) {
+		return c
+	}
+	out := *c
+	note := fmt.Sprintf("media type %q does not match the content, compression %s", Visible(mediaType), c.compression)
+	out.Notes = append(slices.Clone(c.Notes), note)
+	return &out
 }
 
 // cause is the error to report. Where the content makes no sense the rest of the

@@ -31,7 +31,7 @@ func walkTar(r io.Reader, stored func() int64, opt Options) (*Content, error) {
 			return nil, err
 		}
 	}
-	if end > 0 && w.counted.n == end {
+	if end > 0 && w.counted.n <= end {
 		w.content.Notes = append(w.content.Notes, "is a tar without an end marker")
 	}
 	if _, err := io.Copy(io.Discard, w.counted); err != nil {

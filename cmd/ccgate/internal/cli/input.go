@@ -44,7 +44,7 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits}
+	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits, Input: p.stdin}
 	if in.derived && (ref.Kind == inspect.KindDir || ref.Kind == inspect.KindFile) {
 		opt.Platforms = nil // they have one platform, or none that can be told
 	}

@@ -1,0 +1,245 @@
+package inspect
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/digest"
+	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
+)
+
+// maxDocuments bounds the documents of a streamed archive that are kept.
+const maxDocuments = 64 << 20
+
+// stream is an archive that can be read only once, as files. Which of its
+// members are layers of the image is known at its end: documents are kept, and
+// everything else is walked as a layer when it passes.
+type stream struct {
+	documents map[string][]byte
+	walked    map[string]walkedLayer
+	links     map[string]string
+	kept      int // bytes of documents
+	budget    *limit.Budget
+	opt       Options
+}
+
+// walkedLayer is what a member holds if it is a layer, or why it is none.
+type walkedLayer struct {
+	content *layer.Content
+	size    int64
+	err     error
+}
+
+// openStream reads a whole archive, compressed or not, and resolves its image.
+func openStream(ctx context.Context, ref Reference, r io.Reader, opt Options) (*Source, error) {
+	a := &stream{
+		documents: make(map[string][]byte), walked: make(map[string]walkedLayer), links: make(map[string]string),
+		budget: limit.NewBudget(opt.Limits), opt: opt,
+	}
+	p := newProgress(opt.Progress, nil)
+	defer p.stop()
+	err := a.read(ctx, &layer.Watched{Ctx: ctx, R: r, Seen: p.add})
+	if errors.Is(err, errNoTar) {
+		return nil, badReference(ref.Text, "is not a tar archive", "docker save and podman save write one")
+	}
+	if errors.Is(err, layer.ErrCompression) {
+		return nil, badReference(ref.Text, err.Error(), "gzip and zstd are read; decompress it first")
+	}
+	if err != nil {
+		return nil, &ReadError{Reference: ref.Text, Step: "reading the archive", Err: err}
+	}
+	src, err := a.resolve(ctx, ref, opt)
+	if err != nil {
+		return nil, err
+	}
+	for _, img := range src.Images {
+		for i := range img.Layers {
+			a.settle(&img.Layers[i])
+		}
+	}
+	return src, nil
+}
+
+func (a *stream) resolve(ctx context.Context, ref Reference, opt Options) (*Source, error) {
+	_, hasIndex := a.documents[layoutIndex]
+	_, hasManifest := a.documents[dockerManifest]
+	switch {
+	case hasIndex:
+		return resolveLayout(ctx, ref, a, opt)
+	case hasManifest && ref.Kind != KindOCIArchive:
+		return resolveDocker(ctx, ref, a, opt)
+	}
+	return nil, badReference(ref.Text, "holds neither "+layoutIndex+" nor "+dockerManifest, "docker save, podman save and skopeo write archives that do")
+}
+
+// read walks the archive to its end.
+func (a *stream) read(ctx context.Context, r io.Reader) error {
+	plain, err := layer.Decompress(r)
+	if err != nil {
+		return err
+	}
+	counted := &countedArchive{r: plain}
+	tr := tar.NewReader(counted)
+	end := int64(-1)
+	for n := 0; ; n++ {
+		h, err := tr.Next()
+		switch {
+		case err == io.EOF && counted.n <= end: // less where the padding is cut, too
+			return fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
+		case err == io.EOF:
+			_, err := io.Copy(io.Discard, counted)
+			return err
+		case n == 0 && errors.Is(err, tar.ErrHeader):
+			return errNoTar
+		case err != nil:
+			return fmt.Errorf("member %d: %w", n, err)
+		case n >= maxMembers:
+			return fmt.Errorf("has more than %d members", maxMembers)
+		}
+		end = layer.EntryEnd(h, counted.n)
+		name, err := layer.CleanName(h.Name)
+		if err != nil {
+			continue // nothing refers to such a name
+		}
+		if err := a.member(ctx, name, h, tr); err != nil {
+			return err
+		}
+	}
+}
+
+// countedArchive counts the bytes of the outer tar.
+type countedArchive struct {
+	r io.Reader
+	n int64
+}
+
+// Read implements io.Reader.
+func (c *countedArchive) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+func (a *stream) member(ctx context.Context, name string, h *tar.Header, r io.Reader) error {
+	delete(a.documents, name) // of members with one name the last counts
+	delete(a.walked, name)
+	delete(a.links, name)
+	switch {
+	case h.Typeflag == tar.TypeSymlink:
+		a.links[name] = path.Join(path.Dir(name), h.Linkname)
+		return nil
+	case h.Typeflag == tar.TypeLink:
+		a.links[name] = path.Clean(h.Linkname)
+		return nil
+	case h.Typeflag != tar.TypeReg || layer.IsSparse(h):
+		return nil
+	}
+	br := bufio.NewReader(r)
+	head, err := br.Peek(int(min(h.Size, 1)))
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	// A layer begins with the name of a file or with the magic of a compression.
+	if h.Size <= maxJSON && (h.Size == 0 || bytes.ContainsAny(head, "{[ \t\r\n")) {
+		return a.keep(name, br)
+	}
+	claim := layer.Claim{Size: h.Size}
+	algorithm, hex, isBlob := strings.Cut(strings.TrimPrefix(name, layoutBlobs+"/"), "/")
+	if id := algorithm + ":" + hex; isBlob && digest.Valid(id) {
+		claim.Digest = id
+	}
+	c, err := layer.ReadStream(ctx, br, claim, layer.Options{Scan: a.opt.Scan, Budget: a.budget, DiffID: claim.Digest == ""})
+	var over *limit.Error
+	if errors.As(err, &over) || ctx.Err() != nil {
+		return err
+	}
+	a.walked[name] = walkedLayer{content: c, size: h.Size, err: err}
+	return nil
+}
+
+func (a *stream) keep(name string, r io.Reader) error {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	if a.kept += len(raw); a.kept > maxDocuments {
+		return fmt.Errorf("has more than %d bytes of documents", maxDocuments)
+	}
+	a.documents[name] = raw
+	return nil
+}
+
+// follow returns the name that links between members lead to.
+func (a *stream) follow(name string) string {
+	for range maxMemberLinks {
+		next, ok := a.links[name]
+		if !ok {
+			break
+		}
+		name = next
+	}
+	return name
+}
+
+// settle gives a layer what was read of it when it passed.
+func (a *stream) settle(l *Layer) {
+	name := l.member
+	if name == "" {
+		algorithm, hex, _ := strings.Cut(l.Digest, ":")
+		name = path.Join(layoutBlobs, algorithm, hex)
+	}
+	if w, ok := a.walked[a.follow(name)]; ok {
+		l.walked = &w
+	}
+}
+
+// open implements files.
+func (a *stream) open(name string) (io.ReadCloser, error) {
+	at := a.follow(name)
+	if raw, ok := a.documents[at]; ok {
+		return io.NopCloser(bytes.NewReader(raw)), nil
+	}
+	if _, ok := a.walked[at]; ok {
+		return nil, fmt.Errorf("%q is no JSON document", name)
+	}
+	return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+}
+
+// size implements members.
+func (a *stream) size(name string) (int64, error) {
+	if w, ok := a.walked[a.follow(name)]; ok {
+		return w.size, nil
+	}
+	raw, ok := a.documents[a.follow(name)]
+	if !ok {
+		return 0, fmt.Errorf("%q: %w", name, fs.ErrNotExist)
+	}
+	return int64(len(raw)), nil
+}
+
+// Close implements io.Closer.
+func (a *stream) Close() error { return nil }
+
+// check compares what was read of a layer with what the manifest says of it.
+func (w *walkedLayer) check(l Layer) (*layer.Content, error) {
+	switch c := w.content; {
+	case w.err != nil:
+		return nil, w.err
+	case l.Digest != "" && c.Digest != l.Digest:
+		return nil, fmt.Errorf("has the digest %s instead of %s", c.Digest, l.Digest)
+	case l.Digest == "" && c.DiffID != l.DiffID:
+		return nil, fmt.Errorf("has the diffID %s instead of %s", c.DiffID, l.DiffID)
+	case c.Size != l.Size:
+		return nil, fmt.Errorf("has %d bytes instead of the %d that its manifest states", c.Size, l.Size)
+	}
+	return w.content.Called(l.MediaType), nil
+}
