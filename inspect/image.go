@@ -85,7 +85,7 @@ func platform(img SourceImage, contents map[string]*layer.Content) facts.Platfor
 			continue
 		}
 		c := contents[l.key()]
-		l.Layer.Digest, l.Layer.Size = c.Digest, c.Size
+		l.Digest, l.Size = c.Digest, c.Size
 		out.Layers = append(out.Layers, l.Layer)
 		out.Totals.Bytes += c.Size
 		out.Totals.Files += c.Files

@@ -93,9 +93,9 @@ func (a *stream) read(ctx context.Context, r io.Reader) error {
 	for n := 0; ; n++ {
 		h, err := tr.Next()
 		switch {
-		case err == io.EOF && counted.n <= end: // less where the padding is cut, too
+		case errors.Is(err, io.EOF) && counted.n <= end: // less where the padding is cut, too
 			return fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
-		case err == io.EOF:
+		case errors.Is(err, io.EOF):
 			_, err := io.Copy(io.Discard, counted)
 			return err
 		case n == 0 && errors.Is(err, tar.ErrHeader):

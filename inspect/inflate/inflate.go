@@ -145,7 +145,7 @@ func (z *Reader) more(n int) {
 
 // short is the error of input that ends too early.
 func (z *Reader) short() error {
-	if z.srcErr != nil && z.srcErr != io.EOF {
+	if z.srcErr != nil && !errors.Is(z.srcErr, io.EOF) {
 		return z.srcErr
 	}
 	return io.ErrUnexpectedEOF

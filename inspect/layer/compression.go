@@ -34,7 +34,7 @@ var (
 // are not asked: they are often wrong.
 func sniff(br *bufio.Reader) (string, error) {
 	head, err := br.Peek(4)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
 	switch {
@@ -94,7 +94,7 @@ type zstdReader struct{ *zstd.Decoder }
 // Read implements io.Reader.
 func (z zstdReader) Read(p []byte) (int, error) {
 	n, err := z.Decoder.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = fmt.Errorf("zstd: %w", err)
 	}
 	return n, err
@@ -118,7 +118,7 @@ type fastReader struct{ *inflate.Reader }
 // Read implements io.Reader.
 func (f fastReader) Read(p []byte) (int, error) {
 	n, err := f.Reader.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = &gzipError{err}
 	}
 	return n, err
@@ -138,7 +138,7 @@ type standardReader struct {
 // Read implements io.Reader.
 func (g *standardReader) Read(p []byte) (int, error) {
 	n, err := g.read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = &gzipError{err}
 	}
 	return n, err
@@ -167,7 +167,7 @@ func (g *standardReader) read(p []byte) (int, error) {
 // left, so that the stored stream is read to its end.
 func (g *standardReader) next() (err error) {
 	head, err := g.br.Peek(2)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	if !bytes.Equal(head, gzipMagic) {

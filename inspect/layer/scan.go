@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -64,7 +65,7 @@ func (f *FileReader) Read(p []byte) (int, error) {
 	if err == nil && f.Passed != nil {
 		err = f.Passed(f.n)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		f.Err = err
 	}
 	return n, err
