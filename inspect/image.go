@@ -29,7 +29,11 @@ func Image(ctx context.Context, ref Reference, opt Options) (*facts.Image, error
 		return nil, err
 	}
 	defer src.Close()
-	contents, err := newPool(src.Images, opt).read(ctx)
+	var contents map[string]*layer.Content
+	pool, err := newPool(src.Images, opt)
+	if err == nil {
+		contents, err = pool.read(ctx)
+	}
 	if err != nil {
 		return nil, unreadLayer(ref, src.Images, err)
 	}
@@ -84,7 +88,7 @@ func platform(img SourceImage, contents map[string]*layer.Content) facts.Platfor
 			out.Layers = append(out.Layers, l.Layer)
 			continue
 		}
-		c := contents[l.key()]
+		c := contents[l.key()].Called(l.MediaType)
 		l.Digest, l.Size = c.Digest, c.Size
 		out.Layers = append(out.Layers, l.Layer)
 		out.Totals.Bytes += c.Size

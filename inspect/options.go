@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/authn"
 
+	"github.com/ccgate/ccgate/inspect/cache"
 	"github.com/ccgate/ccgate/inspect/layer"
 	"github.com/ccgate/ccgate/inspect/limit"
 )
@@ -19,6 +20,10 @@ type Options struct {
 	Scan      layer.Scanner
 	// Input is what the reference "-" reads.
 	Input io.Reader
+	// Cache keeps what was read of layers for the next run; nil keeps nothing.
+	// Extractor has to change whenever Scan finds something else in a file.
+	Cache     *cache.Dir
+	Extractor string
 	// Progress is told how far reading has come. Calls do not overlap.
 	Progress func(Progress)
 	// Parallel is the number of layers read at once; 0 is GOMAXPROCS.

@@ -15,28 +15,40 @@ import (
 // pool reads the layers of an image, several at once and the largest first.
 // A layer that the image has twice, or in several platforms, is read once.
 type pool struct {
-	layers   []Layer // to read, each once, largest first
+	layers   []Layer                   // to read, each once, largest first
+	known    map[string]*layer.Content // by key, from the cache
+	kept     kept
 	parallel int
 	options  layer.Options
 	progress *progress
 }
 
-// newPool takes the layers of all platforms.
-func newPool(images []SourceImage, opt Options) *pool {
-	p := &pool{parallel: opt.parallel()}
+// newPool takes the layers of all platforms and looks for them in the cache.
+func newPool(images []SourceImage, opt Options) (*pool, error) {
+	p := &pool{parallel: opt.parallel(), known: make(map[string]*layer.Content), kept: kept{opt.Cache, opt.Extractor}}
+	budget := limit.NewBudget(opt.Limits)
 	seen := make(map[string]bool)
 	for _, img := range images {
 		for _, l := range img.Layers {
-			if l.Refused == "" && !seen[l.key()] {
-				seen[l.key()] = true
+			if l.Refused != "" || seen[l.key()] {
+				continue
+			}
+			seen[l.key()] = true
+			c, err := p.kept.get(l, budget)
+			switch {
+			case err != nil:
+				return nil, &layerError{l.key(), err}
+			case c != nil:
+				p.known[l.key()] = c
+			default:
 				p.layers = append(p.layers, l)
 			}
 		}
 	}
 	slices.SortStableFunc(p.layers, func(a, b Layer) int { return cmp.Compare(b.Size, a.Size) })
 	p.progress = newProgress(opt.Progress, p.layers)
-	p.options = layer.Options{Scan: opt.Scan, Budget: limit.NewBudget(opt.Limits), Seen: p.progress.add}
-	return p
+	p.options = layer.Options{Scan: opt.Scan, Budget: budget, Seen: p.progress.add}
+	return p, nil
 }
 
 // layerError says which layer could not be read.
@@ -66,6 +78,8 @@ func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 				}
 				if errs[i] != nil {
 					cancel()
+				} else {
+					p.kept.put(p.layers[i], contents[i])
 				}
 				p.progress.layer()
 			}
@@ -79,18 +93,17 @@ func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 	if i, err := firstError(errs); err != nil {
 		return nil, &layerError{p.layers[i].key(), err}
 	}
-	byKey := make(map[string]*layer.Content)
 	for i, l := range p.layers {
-		byKey[l.key()] = contents[i]
+		p.known[l.key()] = contents[i]
 	}
-	return byKey, nil
+	return p.known, nil
 }
 
 func (l Layer) read(ctx context.Context, opt layer.Options) (*layer.Content, error) {
 	if l.walked != nil {
 		return l.walked.check(l)
 	}
-	claim := layer.Claim{Digest: l.Digest, DiffID: l.DiffID, Size: l.Size, MediaType: l.MediaType}
+	claim := layer.Claim{Digest: l.Digest, DiffID: l.DiffID, Size: l.Size}
 	return layer.Read(ctx, l.open, claim, opt)
 }
 

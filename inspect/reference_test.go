@@ -85,7 +85,7 @@ func TestParseReferenceRefuses(t *testing.T) {
 }
 
 func FuzzParseReference(f *testing.F) {
-	for _, s := range []string{"ubuntu:24.04", "oci:a:b", "docker-archive:x:y:z", "dir:/", "file:", "a@sha256:00", "docker://x", "./x", ":", "\xff"} {
+	for _, s := range []string{"ubuntu:24.04", "oci:a:b", "docker-archive:x:y:z", "dir:/", "file:", "a@sha256:00", "docker://x", "./x", ":", "\xff", "-"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -98,6 +98,6 @@ func FuzzParseReference(f *testing.F) {
 		}
 		require.Equal(t, s, ref.String())
 		require.Equal(t, ref.Kind == KindRegistry, ref.image != nil)
-		require.Equal(t, ref.Kind == KindRegistry, ref.Path == "")
+		require.Equal(t, ref.Kind == KindRegistry || ref.Kind == KindStream, ref.Path == "")
 	})
 }

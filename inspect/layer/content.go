@@ -24,6 +24,9 @@ type Content struct {
 	Notes   []string // what is odd about the layer
 
 	compression string // of the stored bytes; empty for a layer without any
+	plain       int64  // uncompressed bytes
+	tarEntries  int64
+	limited     bool // a limit kept something from being read
 	log         []byte
 	last        string // the name added last
 	bodies      []*Body

@@ -21,10 +21,9 @@ import (
 // Claim is what a manifest says of a layer. Empty fields, and a negative size,
 // are not known and not compared.
 type Claim struct {
-	Digest    string
-	DiffID    string // compared where Digest is not known
-	Size      int64
-	MediaType string
+	Digest string
+	DiffID string // compared where Digest is not known
+	Size   int64
 }
 
 // Options say how to read a layer.
@@ -152,7 +151,7 @@ func (s *stages) read(claim Claim) (*Content, error) {
 	if g, ok := decoder.(fastReader); ok && g.Trailing() {
 		c.Notes = append(c.Notes, "has bytes after the last gzip member")
 	}
-	return c.Called(claim.MediaType), nil
+	return c, nil
 }
 
 // Called returns the content with a note where the media type that a manifest

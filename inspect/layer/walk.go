@@ -37,6 +37,7 @@ func walkTar(r io.Reader, stored func() int64, opt Options) (*Content, error) {
 	if _, err := io.Copy(io.Discard, w.counted); err != nil {
 		return nil, err
 	}
+	w.content.plain, w.content.tarEntries = w.counted.n, int64(w.entries)
 	return w.content, nil
 }
 
@@ -69,12 +70,13 @@ type walk struct {
 }
 
 func (w *walk) entry(h *tar.Header) error {
-	if err := w.budget.Entry(); err != nil {
+	if err := w.budget.Entries(1); err != nil {
 		return err
 	}
 	name, err := CleanName(h.Name)
 	if err == nil {
 		err = w.budget.Depth(strings.Count(name, "/") + 1)
+		w.content.limited = w.content.limited || err != nil
 	}
 	if err != nil {
 		return w.add(h.Name[:min(len(h.Name), maxName)], refuse, &Body{Unread: []string{err.Error()}})
@@ -111,7 +113,7 @@ func (w *walk) entry(h *tar.Header) error {
 func (w *walk) add(name string, a action, b *Body) error {
 	n := w.content.add(name, a, b)
 	if b != nil {
-		if err := w.budget.Record(); err != nil {
+		if err := w.budget.Records(1); err != nil {
 			return err
 		}
 		n += int64(len(b.Target))
@@ -143,6 +145,7 @@ func (w *walk) file(h *tar.Header, name string) (*Body, error) {
 		if b == nil {
 			b = &Body{}
 		}
+		w.content.limited = true
 		b.Unread = append(b.Unread, fmt.Sprintf("is a sparse file of %d bytes: the image %v", h.Size, over))
 	case r.Err != nil:
 		return nil, r.Err

@@ -81,9 +81,9 @@ func (b *Budget) Bytes(n int64) error {
 	return use(&b.bytes, n, b.limits.Bytes, "max-bytes", "uncompressed bytes")
 }
 
-// Entry counts one tar entry.
-func (b *Budget) Entry() error {
-	return use(&b.entries, 1, b.limits.Entries, "max-entries", "tar entries")
+// Entries counts tar entries.
+func (b *Budget) Entries(n int64) error {
+	return use(&b.entries, n, b.limits.Entries, "max-entries", "tar entries")
 }
 
 // Names counts bytes that names take.
@@ -91,9 +91,9 @@ func (b *Budget) Names(n int64) error {
 	return use(&b.names, n, b.limits.Names, "max-names", "bytes of names")
 }
 
-// Record counts one link or file of interest.
-func (b *Budget) Record() error {
-	return use(&b.records, 1, b.limits.Records, "max-records", "links and files of interest")
+// Records counts links and files of interest.
+func (b *Budget) Records(n int64) error {
+	return use(&b.records, n, b.limits.Records, "max-records", "links and files of interest")
 }
 
 // Code counts pieces of device code.

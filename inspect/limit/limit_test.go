@@ -22,9 +22,9 @@ func TestBudgets(t *testing.T) {
 		use    func(*Budget) error // the third call is one too many
 	}{
 		"max-bytes":   {Limits{Bytes: 20}, func(b *Budget) error { return b.Bytes(10) }},
-		"max-entries": {Limits{Entries: 2}, (*Budget).Entry},
+		"max-entries": {Limits{Entries: 2}, func(b *Budget) error { return b.Entries(1) }},
 		"max-names":   {Limits{Names: 20}, func(b *Budget) error { return b.Names(10) }},
-		"max-records": {Limits{Records: 2}, (*Budget).Record},
+		"max-records": {Limits{Records: 2}, func(b *Budget) error { return b.Records(1) }},
 		"max-code":    {Limits{Code: 20}, func(b *Budget) error { return b.Code(10) }},
 		"max-holes":   {Limits{Holes: 20}, func(b *Budget) error { return b.Holes(10) }},
 	} {

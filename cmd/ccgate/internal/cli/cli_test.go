@@ -149,11 +149,8 @@ func TestASignalEndsTheCommandWithItsStatus(t *testing.T) {
 // An error names a flag that raises a limit: the flag has to be there.
 func TestLimitErrorsNameFlagsThatExist(t *testing.T) {
 	b := limit.NewBudget(limit.Limits{Bytes: 1, Entries: 1, Names: 1, Holes: 1, Records: 1, Code: 1, Depth: 1, Ratio: 1})
-	for range 2 {
-		_, _ = b.Entry(), b.Record()
-	}
 	flags := newCheck(&process{}).Flags()
-	for _, err := range []error{b.Bytes(2), b.Entry(), b.Names(2), b.Holes(2), b.Record(), b.Code(2), b.Depth(2), b.Ratio(1<<40, 1)} {
+	for _, err := range []error{b.Bytes(2), b.Entries(2), b.Names(2), b.Holes(2), b.Records(2), b.Code(2), b.Depth(2), b.Ratio(1<<40, 1)} {
 		var over *limit.Error
 		require.ErrorAs(t, err, &over)
 		require.NotNil(t, flags.Lookup(over.Name), over.Name)

@@ -23,6 +23,7 @@ type inputFlags struct {
 	quiet     bool
 	progress  string
 	limits    limit.Limits
+	noCache   bool
 	// derived is set where the platforms follow from the fleet and were not asked for.
 	derived bool
 }
@@ -32,6 +33,7 @@ func (f *inputFlags) register(cmd *cobra.Command, every string) {
 	cmd.Flags().StringSliceVar(&f.platforms, "platform", nil, "platforms to read, a `LIST`: linux/amd64,linux/arm64 (default "+every+")")
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
 	cmd.Flags().StringVar(&f.progress, "progress", progressAuto, "`HOW` to show progress: auto (on a terminal), plain (a line every 10 s, for logs) or none")
+	cmd.Flags().BoolVar(&f.noCache, "no-cache", false, "read every layer, and keep nothing for the next run")
 	registerLimits(cmd, &f.limits)
 }
 
@@ -45,6 +47,9 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 		return nil, err
 	}
 	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits, Input: p.stdin}
+	if !in.noCache {
+		opt.Cache, opt.Extractor = p.cache(), object.Version
+	}
 	if in.derived && (ref.Kind == inspect.KindDir || ref.Kind == inspect.KindFile) {
 		opt.Platforms = nil // they have one platform, or none that can be told
 	}
