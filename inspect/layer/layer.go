@@ -84,6 +84,7 @@ func readOnce(ctx context.Context, open Opener, claim Claim, opt Options, unzip 
 	defer transfer.Close()
 	s := &stages{opt: opt, passed: &tally{r: transfer}, unzip: unzip}
 	s.stored = bufio.NewReaderSize(s.passed, storedBuffer)
+	defer s.close()
 	c, err := s.read(claim)
 	if err != nil {
 		return nil, s.cause(err)
@@ -100,8 +101,17 @@ type stages struct {
 	opt    Options
 	passed *tally        // stored bytes
 	stored *bufio.Reader // of passed
-	plain  io.Reader     // uncompressed bytes, in a goroutine of their own
+	plain  io.Reader     // uncompressed bytes
 	unzip  gzipDecoder
+
+	decoded *ahead // plain, where a decoder runs in a goroutine of its own
+}
+
+// close ends the decoder. Until then the rest of the layer can be read.
+func (s *stages) close() {
+	if s.decoded != nil {
+		s.decoded.Close()
+	}
 }
 
 func (s *stages) read(claim Claim) (*Content, error) {
@@ -115,9 +125,8 @@ func (s *stages) read(claim Claim) (*Content, error) {
 	}
 	s.plain = decoder
 	if compression != compressionNone {
-		decoded := readAhead(decoder)
-		defer decoded.Close()
-		s.plain = decoded
+		s.decoded = readAhead(decoder)
+		s.plain = s.decoded
 	}
 	want := ""
 	if claim.Digest == "" {
@@ -176,7 +185,7 @@ func (s *stages) cause(err error) error {
 	}
 	_, rest := io.Copy(io.Discard, &countedReader{r: s.plain, stored: s.passed.count, budget: s.opt.Budget})
 	if errors.As(rest, &over) {
-		return err // the decoder is still at work
+		return rest // the decoder is still at work
 	}
 	_, _ = io.Copy(io.Discard, s.stored) // passed keeps the error
 	return s.transfer(err)

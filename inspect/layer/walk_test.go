@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -346,6 +347,34 @@ func TestDamageInTransferIsNamedAsSuch(t *testing.T) {
 	}
 }
 
+// In a layer of many blocks the stages are far apart when one of them fails.
+func TestDamageInALargeTransferIsNamedAsSuch(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 6<<20)
+	for i := range noise {
+		noise[i] = byte(random.Uint32()) & 0x3f
+	}
+	var plain bytes.Buffer
+	tw := tar.NewWriter(&plain)
+	for i := range 3 {
+		require.NoError(t, tw.WriteHeader(&tar.Header{Name: strconv.Itoa(i), Typeflag: tar.TypeReg, Size: 2 << 20}))
+		_, err := tw.Write(noise[i<<21 : (i+1)<<21])
+		require.NoError(t, err)
+	}
+	require.NoError(t, tw.Close())
+	for name, stored := range map[string][]byte{"plain": plain.Bytes(), "gzip": gzipOf(t, plain.Bytes()), "zstd": layertest.Compress(t, plain.Bytes(), "zstd")} {
+		claim := Claim{Digest: hashOf(stored), Size: int64(len(stored))}
+		for range 20 {
+			at := random.IntN(len(stored))
+			damaged := bytes.Clone(stored)
+			damaged[at] ^= 0x10
+			_, err := ReadStream(t.Context(), bytes.NewReader(damaged), claim, Options{Scan: layertest.Scan, Budget: limit.NewBudget(limit.Limits{})})
+			var mismatch *digest.MismatchError
+			require.ErrorAs(t, err, &mismatch, "%s damaged at %d", name, at)
+		}
+	}
+}
+
 // A fault of the fast decoder costs time and a note, not the image.
 func TestStandardDecoderTakesOver(t *testing.T) {
 	stored := gzipOf(t, layertest.Tar(t, "file a.so elf:a\n"))
@@ -356,6 +385,15 @@ func TestStandardDecoderTakesOver(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, c.Objects)
 	require.Equal(t, []string{"was decoded by the slower gzip decoder, because the fast one failed (no such code): please report it"}, c.Notes)
+}
+
+// What is no tar is read to its end for its digest, within the limits: the error of the tar was
+// returned while the decoder still read the stream.
+func TestLimitWhileTheRestIsRead(t *testing.T) {
+	bomb := gzipOf(t, join([]byte(strings.Repeat("no tar ", 200)), make([]byte, 4<<20)))
+	_, err := readOf(bomb, "", limit.Limits{Bytes: 1 << 20})
+	var over *limit.Error
+	require.ErrorAs(t, err, &over)
 }
 
 func TestEmptyLayer(t *testing.T) {
