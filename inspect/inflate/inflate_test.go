@@ -143,14 +143,17 @@ func TestHeaders(t *testing.T) {
 		"name and comment": {head(flagName|flagComment, 'n', 0, 'c', 'c', 0), ""},
 		"checksum":         {checked, ""},
 		"wrong checksum":   {wrong, "wrong header checksum"},
-		"reserved flags":   {head(0x20), "reserved flags"},
+		"reserved flags":   {head(0xe0), ""},
+		"longest name":     {head(flagName, append(bytes.Repeat([]byte{'n'}, maxText-1), 0)...), ""},
+		"name too long":    {head(flagName, append(bytes.Repeat([]byte{'n'}, maxText), 0)...), "name or comment of more than"},
 		"method":           {[]byte{0x1f, 0x8b, 7, 0, 0, 0, 0, 0, 0, 0}, "compression method 7"},
 		"magic":            {[]byte{0x1f, 0x8c, 8, 0, 0, 0, 0, 0, 0, 0}, "no gzip header"},
-		"name without end": {head(flagName, bytes.Repeat([]byte{'n'}, maxHeader+9)...), "header of more than"},
+		"name without end": {head(flagName, bytes.Repeat([]byte{'n'}, 3*maxText)...), "name or comment of more than"},
 		"cut in the extra": {head(flagExtra, 255, 255), "unexpected EOF"},
 		"nothing":          {nil, "no gzip header"},
 		"zlib is not gzip": {[]byte{0x78, 0x9c, 1, 2, 3, 4, 5, 6, 7, 8}, "no gzip header"},
 	} {
+		agree(t, join(test.head, body))
 		got, err := io.ReadAll(NewReader(bytes.NewReader(join(test.head, body))))
 		if test.want != "" {
 			require.ErrorContains(t, err, test.want, name)
@@ -272,6 +275,7 @@ func FuzzReader(f *testing.F) {
 			f.Add(compress(f, data, level))
 		}
 	}
+	f.Add([]byte("\x1f\x8b\b\xff\x01\x02\x03\x04\x05\x06\x01\x00xname\x00comment\x00\x00\x00"))
 	f.Add(join(compress(f, []byte("a"), 1), compress(f, []byte("b"), 9), []byte("junk")))
 	f.Fuzz(agree)
 }

@@ -11,17 +11,17 @@ const (
 	flagExtra     = 1 << 2
 	flagName      = 1 << 3
 	flagComment   = 1 << 4
-	flagsReserved = 0xe0
 )
 
 const (
 	magic1, magic2 = 0x1f, 0x8b
 	methodDeflate  = 8
-	// maxHeader bounds a name and a comment.
-	maxHeader = 1 << 20
+	// maxText bounds a name and a comment with their end, as the standard library does.
+	maxText = 512
 )
 
-// header reads the header of the first member.
+// header reads the header of a member. Reserved flags are ignored, as by the
+// standard library and with it by the runtimes that unpack layers.
 func (z *Reader) header() error {
 	h := &headerReader{z: z}
 	var fixed [10]byte
@@ -36,8 +36,6 @@ func (z *Reader) header() error {
 		return z.corrupt("no gzip header")
 	case fixed[2] != methodDeflate:
 		return z.corrupt("compression method %d", fixed[2])
-	case flags&flagsReserved != 0:
-		return z.corrupt("reserved flags %#x", flags)
 	}
 	if flags&flagExtra != 0 {
 		for size := int(h.next()) | int(h.next())<<8; size > 0 && h.err == nil; size-- {
@@ -45,9 +43,9 @@ func (z *Reader) header() error {
 		}
 	}
 	for _, text := range []byte{flagName, flagComment} {
-		for flags&text != 0 && h.err == nil && h.next() != 0 {
-			if h.size > maxHeader {
-				return z.corrupt("header of more than %d bytes", maxHeader)
+		for n := 1; flags&text != 0 && h.err == nil && h.next() != 0; n++ {
+			if n == maxText {
+				return z.corrupt("name or comment of more than %d bytes", maxText)
 			}
 		}
 	}
@@ -64,17 +62,15 @@ func (z *Reader) header() error {
 
 // headerReader reads the bytes of one header and keeps the first error.
 type headerReader struct {
-	z    *Reader
-	size int
-	crc  uint32
-	err  error
+	z   *Reader
+	crc uint32
+	err error
 }
 
 func (h *headerReader) next() (b byte) {
 	if h.err == nil {
 		b, h.err = h.z.readByte()
 		h.crc = crc32.Update(h.crc, crc32.IEEETable, []byte{b})
-		h.size++
 	}
 	return b
 }
