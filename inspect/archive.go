@@ -100,59 +100,73 @@ func scanArchive(name string) (*archive, error) {
 	return a, nil
 }
 
-// scan notes the position of every member. archive/tar reads exactly up to
-// the content of a member, so the position of the file is where that starts.
+// scan notes the position of every member.
 func (a *archive) scan() error {
 	if err := a.refuseCompressed(); err != nil {
 		return err
 	}
-	tr := tar.NewReader(a.file)
+	position := func() (int64, error) { return a.file.Seek(0, io.SeekCurrent) }
+	return walkMembers(a.file, position, func(name string, h *tar.Header, offset int64, _ io.Reader) error {
+		a.members[name] = newMember(h, name, offset)
+		return nil
+	})
+}
+
+// walkMembers visits the members of an archive whose names can be referred to.
+// archive/tar reads exactly up to the content of a member, so the position in
+// the archive is the offset of that. Without the blocks that end a tar an
+// archive is cut off, and what it lost would otherwise pass for content that
+// was never there.
+func walkMembers(r io.Reader, position func() (int64, error), visit func(name string, h *tar.Header, offset int64, content io.Reader) error) error {
+	tr := tar.NewReader(r)
 	var end int64 // of the member before
 	for n := 0; ; n++ {
 		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return a.checkEnd(end)
-		}
-		if n == 0 && errors.Is(err, tar.ErrHeader) {
+		last := errors.Is(err, io.EOF)
+		switch {
+		case last:
+		case n == 0 && errors.Is(err, tar.ErrHeader):
 			return errNoTar
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("member %d: %w", n, err)
-		}
-		if n >= maxMembers {
+		case n >= maxMembers:
 			return fmt.Errorf("has more than %d members", maxMembers)
 		}
-		offset, err := a.file.Seek(0, io.SeekCurrent)
-		if err != nil {
+		offset, err := position()
+		switch {
+		case err != nil:
 			return err
+		case last && offset <= end: // less where the padding is cut, too
+			return fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
+		case last:
+			return nil
 		}
 		end = layer.EntryEnd(h, offset)
 		name, err := layer.CleanName(h.Name)
 		if err != nil {
-			continue // nothing refers to such a name
+			continue
 		}
-		a.members[name] = newMember(h, name, offset)
+		if err := visit(name, h, offset, tr); err != nil {
+			return err
+		}
 	}
 }
 
-// checkEnd refuses an archive that stops right after a member, without the
-// blocks that end a tar. It is cut off, and what it lost would otherwise pass
-// for content that was never there.
-func (a *archive) checkEnd(end int64) error {
-	at, err := a.file.Seek(0, io.SeekCurrent)
-	if err == nil && at <= end { // less where the padding is cut, too
-		err = fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
+// linkTarget is the member that a link leads to, or "" for what is no link.
+func linkTarget(h *tar.Header, name string) string {
+	switch h.Typeflag {
+	case tar.TypeSymlink:
+		return path.Join(path.Dir(name), h.Linkname)
+	case tar.TypeLink:
+		return path.Clean(h.Linkname)
 	}
-	return err
+	return ""
 }
 
 func newMember(h *tar.Header, name string, offset int64) member {
-	m := member{offset: offset, size: h.Size}
+	m := member{offset: offset, size: h.Size, link: linkTarget(h, name)}
 	switch {
-	case h.Typeflag == tar.TypeSymlink:
-		m.link = path.Join(path.Dir(name), h.Linkname)
-	case h.Typeflag == tar.TypeLink:
-		m.link = path.Clean(h.Linkname)
+	case m.link != "":
 	case layer.IsSparse(h):
 		m.reason = "is stored as a sparse file"
 	case h.Typeflag != tar.TypeReg:

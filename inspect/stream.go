@@ -87,58 +87,26 @@ func (a *stream) read(ctx context.Context, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	counted := &countedArchive{r: plain}
-	tr := tar.NewReader(counted)
-	end := int64(-1)
-	for n := 0; ; n++ {
-		h, err := tr.Next()
-		switch {
-		case errors.Is(err, io.EOF) && counted.n <= end: // less where the padding is cut, too
-			return fmt.Errorf("ends without an end marker: %w", io.ErrUnexpectedEOF)
-		case errors.Is(err, io.EOF):
-			_, err := io.Copy(io.Discard, counted)
-			return err
-		case n == 0 && errors.Is(err, tar.ErrHeader):
-			return errNoTar
-		case err != nil:
-			return fmt.Errorf("member %d: %w", n, err)
-		case n >= maxMembers:
-			return fmt.Errorf("has more than %d members", maxMembers)
-		}
-		end = layer.EntryEnd(h, counted.n)
-		name, err := layer.CleanName(h.Name)
-		if err != nil {
-			continue // nothing refers to such a name
-		}
-		if err := a.member(ctx, name, h, tr); err != nil {
-			return err
-		}
+	var read int64
+	counted := &layer.Watched{Ctx: ctx, R: plain, Seen: func(n int) { read += int64(n) }}
+	position := func() (int64, error) { return read, nil }
+	err = walkMembers(counted, position, func(name string, h *tar.Header, _ int64, content io.Reader) error {
+		return a.member(ctx, name, h, content)
+	})
+	if err != nil {
+		return err
 	}
-}
-
-// countedArchive counts the bytes of the outer tar.
-type countedArchive struct {
-	r io.Reader
-	n int64
-}
-
-// Read implements io.Reader.
-func (c *countedArchive) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
+	_, err = io.Copy(io.Discard, counted)
+	return err
 }
 
 func (a *stream) member(ctx context.Context, name string, h *tar.Header, r io.Reader) error {
 	delete(a.documents, name) // of members with one name the last counts
 	delete(a.walked, name)
 	delete(a.links, name)
-	switch {
-	case h.Typeflag == tar.TypeSymlink:
-		a.links[name] = path.Join(path.Dir(name), h.Linkname)
-		return nil
-	case h.Typeflag == tar.TypeLink:
-		a.links[name] = path.Clean(h.Linkname)
+	switch link := linkTarget(h, name); {
+	case link != "":
+		a.links[name] = link
 		return nil
 	case h.Typeflag != tar.TypeReg || layer.IsSparse(h):
 		return nil

@@ -113,6 +113,10 @@ func TestStreamsThatCannotBeRead(t *testing.T) {
 	require.ErrorAs(t, err, &unread)
 	require.ErrorContains(t, err, "reading layer 1")
 
+	_, err = readStream(t, nil, limit.Limits{})
+	require.ErrorAs(t, err, &unread)
+	require.ErrorContains(t, err, "ends without an end marker", "what docker save gives for an image that it does not have")
+
 	raw = archives(t, b)["oci-archive"]
 	_, err = readStream(t, raw, limit.Limits{Entries: 2})
 	var over *limit.Error
