@@ -20,9 +20,10 @@ func (k kept) key(l Layer) cache.Key {
 	return cache.Key{Digest: l.Digest, Extractor: fmt.Sprintf("%d.%s", layer.CodecVersion, k.extractor)}
 }
 
-// get returns nil for a layer that has to be read. The only error is that of a limit.
+// get returns nil for a layer that has to be read. What was read already counts as it
+// is: its bytes may not be those of its digest. The only error is that of a limit.
 func (k kept) get(l Layer, budget *limit.Budget) (*layer.Content, error) {
-	if k.dir == nil || l.Digest == "" {
+	if k.dir == nil || l.Digest == "" || l.walked != nil {
 		return nil, nil
 	}
 	data, ok := k.dir.Get(k.key(l))

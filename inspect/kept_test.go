@@ -102,6 +102,25 @@ func TestCacheCannotBePoisonedByALayout(t *testing.T) {
 	require.Equal(t, want.Platforms, got.Platforms)
 }
 
+// A layer that came damaged on standard input passed where the cache knew its digest.
+func TestCacheHidesNoDamageOfAStream(t *testing.T) {
+	b := build(t, spec{recipes: twoLayers})
+	dir := cache.NewDir(t.TempDir(), 0)
+	_, err := readKept(t, "oci:"+writeDir(t, b.layoutFiles(t)), dir, "1", limit.Limits{})
+	require.NoError(t, err)
+	contents := b.layoutFiles(t)
+	name := "blobs/sha256/" + hashOf(b.layers[0]).Hex
+	contents[name] = flip(contents[name], len(contents[name])/2)
+	_, err = readKept(t, "oci-archive:"+writeFile(t, layertest.Compress(t, tarFile(t, contents), "gzip")), dir, "1", limit.Limits{})
+	require.ErrorContains(t, err, "reading layer 0")
+}
+
+func tarFile(t testing.TB, contents map[string][]byte) []byte {
+	raw, err := os.ReadFile(writeTar(t, contents))
+	require.NoError(t, err)
+	return raw
+}
+
 // A limit counts what comes from the cache, and what a limit hid is not kept.
 func TestCacheAndLimits(t *testing.T) {
 	b := build(t, spec{recipes: append(twoLayers[:2:2], "file a/b/c/deep.so elf:deep\n")})

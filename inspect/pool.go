@@ -104,7 +104,7 @@ func (l Layer) read(ctx context.Context, opt layer.Options) (*layer.Content, err
 		return l.walked.check(l)
 	}
 	claim := layer.Claim{Digest: l.Digest, DiffID: l.DiffID, Size: l.Size}
-	return layer.Read(ctx, l.open, claim, opt)
+	return layer.Read(ctx, l.Open, claim, opt)
 }
 
 // key is equal for layers that are verified against the same values.
