@@ -29,7 +29,7 @@ type stream struct {
 	links     map[string]string
 	kept      int // bytes of documents
 	budget    *limit.Budget
-	opt       Options
+	scan      layer.Scanner
 }
 
 // walkedLayer is what a member holds if it is a layer, or why it is none.
@@ -43,7 +43,7 @@ type walkedLayer struct {
 func openStream(ctx context.Context, ref Reference, r io.Reader, opt Options) (*Source, error) {
 	a := &stream{
 		documents: make(map[string][]byte), walked: make(map[string]walkedLayer), links: make(map[string]string),
-		budget: limit.NewBudget(opt.Limits), opt: opt,
+		budget: limit.NewBudget(opt.Limits), scan: opt.Scan,
 	}
 	p := newProgress(opt.Progress, nil)
 	defer p.stop()
@@ -125,7 +125,7 @@ func (a *stream) member(ctx context.Context, name string, h *tar.Header, r io.Re
 	if id := algorithm + ":" + hex; isBlob && digest.Valid(id) {
 		claim.Digest = id
 	}
-	c, err := layer.ReadStream(ctx, br, claim, layer.Options{Scan: a.opt.Scan, Budget: a.budget, DiffID: claim.Digest == ""})
+	c, err := layer.ReadStream(ctx, br, claim, layer.Options{Scan: a.scan, Budget: a.budget, DiffID: claim.Digest == ""})
 	var over *limit.Error
 	if errors.As(err, &over) || ctx.Err() != nil {
 		return err

@@ -86,7 +86,7 @@ func TestImportDirection(t *testing.T) {
 		}, except: []string{module + "inspect/facts"}},
 		{from: []string{"matrix"}, below: true, forbidden: []string{module + "inspect", module + "rules", module + "cmd", "net", "debug/elf"}},
 		{from: []string{"inspect"}, below: true, forbidden: []string{module + "matrix", module + "rules", module + "cmd", "github.com/BurntSushi/toml", "github.com/spf13"}},
-		{from: []string{"inspect/fatbin", "inspect/cubin", "inspect/ptx", "inspect/hostelf", "inspect/facts", "matrix/cuda"}, forbidden: []string{project}},
+		{from: []string{"inspect/fatbin", "inspect/cubin", "inspect/ptx", "inspect/hostelf", "inspect/facts", "inspect/inflate", "inspect/digest", "inspect/limit", "matrix/cuda"}, forbidden: []string{project}},
 		{from: []string{"inspect/facts"}, forbidden: []string{""}},
 	}
 	graph := listImports(t)

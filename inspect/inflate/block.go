@@ -28,15 +28,14 @@ func (z *Reader) block() error {
 }
 
 func (z *Reader) storedHeader() error {
-	z.align()
-	if z.more(4); len(z.in)-z.at < 4 {
-		return z.short()
+	b, err := z.next(4)
+	if err != nil {
+		return err
 	}
-	size, check := binary.LittleEndian.Uint16(z.in[z.at:]), binary.LittleEndian.Uint16(z.in[z.at+2:])
+	size, check := binary.LittleEndian.Uint16(b), binary.LittleEndian.Uint16(b[2:])
 	if size != ^check {
 		return z.corrupt("stored block with a damaged length")
 	}
-	z.at += 4
 	z.stored = int(size)
 	z.step = (*Reader).storedBlock
 	return nil

@@ -54,7 +54,6 @@ type Reader struct {
 	final       bool // the current DEFLATE block is the last one
 	stored      int  // bytes left of a stored block
 	crc, length uint32
-	members     int
 	trailing    bool
 
 	meanings *meanings
@@ -151,13 +150,14 @@ func (z *Reader) short() error {
 	return io.ErrUnexpectedEOF
 }
 
-// readByte reads one byte outside of DEFLATE data.
-func (z *Reader) readByte() (byte, error) {
-	if z.more(1); z.at == len(z.in) {
-		return 0, z.short()
+// next returns the next n bytes from a byte border on, valid until more is read.
+func (z *Reader) next(n int) ([]byte, error) {
+	z.align()
+	if z.more(n); len(z.in)-z.at < n {
+		return nil, z.short()
 	}
-	z.at++
-	return z.in[z.at-1], nil
+	z.at += n
+	return z.in[z.at-n : z.at], nil
 }
 
 // need makes n bits valid, n at most 56.

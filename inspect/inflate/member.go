@@ -54,7 +54,6 @@ func (z *Reader) header() error {
 			return z.corrupt("wrong header checksum")
 		}
 	}
-	z.members++
 	z.crc, z.length, z.final, z.base = 0, 0, false, z.end
 	z.step = (*Reader).block
 	return h.err
@@ -67,22 +66,26 @@ type headerReader struct {
 	err error
 }
 
-func (h *headerReader) next() (b byte) {
-	if h.err == nil {
-		b, h.err = h.z.readByte()
-		h.crc = crc32.Update(h.crc, crc32.IEEETable, []byte{b})
+func (h *headerReader) next() byte {
+	if h.err != nil {
+		return 0
 	}
-	return b
+	one, err := h.z.next(1)
+	if err != nil {
+		h.err = err
+		return 0
+	}
+	h.crc = crc32.Update(h.crc, crc32.IEEETable, one)
+	return one[0]
 }
 
 // trailer compares checksum and length, and goes to the next member.
 func (z *Reader) trailer() error {
-	z.align()
-	if z.more(8); len(z.in)-z.at < 8 {
-		return z.short()
+	b, err := z.next(8)
+	if err != nil {
+		return err
 	}
-	crc, length := binary.LittleEndian.Uint32(z.in[z.at:]), binary.LittleEndian.Uint32(z.in[z.at+4:])
-	z.at += 8
+	crc, length := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
 	switch {
 	case crc != z.crc:
 		return z.corrupt("wrong checksum")

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
@@ -188,21 +189,17 @@ func (g *standardReader) next() (err error) {
 
 // contradicts says whether a media type names another compression.
 func contradicts(mediaType, compression string) bool {
-	has := func(suffixes ...string) bool {
-		for _, s := range suffixes {
-			if strings.HasSuffix(mediaType, s) {
-				return true
-			}
-		}
-		return false
-	}
 	switch {
-	case has("+gzip", ".gzip"):
+	case hasSuffix(mediaType, "+gzip", ".gzip"):
 		return compression != compressionGzip
-	case has("+zstd", ".zstd"):
+	case hasSuffix(mediaType, "+zstd", ".zstd"):
 		return compression != compressionZstd
-	case has(".tar"):
+	case hasSuffix(mediaType, ".tar"):
 		return compression != compressionNone
 	}
 	return false
+}
+
+func hasSuffix(s string, suffixes ...string) bool {
+	return slices.ContainsFunc(suffixes, func(x string) bool { return strings.HasSuffix(s, x) })
 }

@@ -84,11 +84,8 @@ func unknownType(typeflag byte) string {
 // packageArchive returns the reason why a file is not looked into although it
 // may hold libraries, or "".
 func packageArchive(name string) string {
-	name = strings.ToLower(name)
-	for _, suffix := range []string{".whl", ".egg", ".conda", ".deb", ".rpm"} {
-		if strings.HasSuffix(name, suffix) {
-			return "package archive, not installed"
-		}
+	if hasSuffix(strings.ToLower(name), ".whl", ".egg", ".conda", ".deb", ".rpm") {
+		return "package archive, not installed"
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,7 +60,7 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	}
 	img, err := inspect.Image(p.ctx, ref, opt)
 	if p.ctx.Err() != nil {
-		return nil, interrupted(p.ctx)
+		return nil, context.Cause(p.ctx)
 	}
 	if err != nil {
 		return nil, withPath(ref, err)

@@ -71,9 +71,6 @@ type Signal struct{ Number int }
 // Error names the signal.
 func (s Signal) Error() string { return fmt.Sprintf("stopped by signal %d", s.Number) }
 
-// interrupted is the error of a command whose context ended.
-func interrupted(ctx context.Context) error { return context.Cause(ctx) }
-
 // exit reports an error and turns it into an exit status.
 func (p *process) exit(err error) int {
 	if err == nil {
