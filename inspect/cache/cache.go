@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -50,6 +51,10 @@ type Dir struct {
 	path string // of the subdirectory
 	max  int64
 	now  func() time.Time
+
+	mu     sync.Mutex
+	size   int64 // of what lay there when it was listed, and of what was put since
+	listed bool
 }
 
 // NewDir returns a cache in a directory that need not be there yet, with at
@@ -147,7 +152,7 @@ func (d *Dir) Put(k Key, data []byte) (err error) {
 	if err != nil {
 		return errors.Join(err, os.Remove(temp.Name()))
 	}
-	return d.trim()
+	return d.grow(int64(len(raw)))
 }
 
 // encode writes an entry: magic, checksum of the rest, length of the key, key,

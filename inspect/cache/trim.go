@@ -10,13 +10,27 @@ import (
 	"strings"
 )
 
+// grow counts what was put. The directory is listed at first, and again only when
+// it is too large.
+func (d *Dir) grow(n int64) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.size += n
+	if d.listed && d.size <= d.max {
+		return nil
+	}
+	d.size, err = d.trim()
+	d.listed = err == nil
+	return err
+}
+
 // trim removes what processes that were killed left behind, and the entries that were not
 // used for longest where there are too many. Another process may do the same:
-// what is gone already is no error.
-func (d *Dir) trim() error {
+// what is gone already is no error. It returns the size of what is left.
+func (d *Dir) trim() (int64, error) {
 	files, total, err := d.list()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	slices.SortFunc(files, func(a, b fs.FileInfo) int {
 		return cmp.Or(a.ModTime().Compare(b.ModTime()), strings.Compare(a.Name(), b.Name()))
@@ -34,11 +48,12 @@ func (d *Dir) trim() error {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.path, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+			return 0, err
 		}
 		excess -= f.Size()
+		total -= f.Size()
 	}
-	return nil
+	return total, nil
 }
 
 // list returns the files of the cache and their size together.
