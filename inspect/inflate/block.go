@@ -28,14 +28,15 @@ func (z *Reader) block() error {
 }
 
 func (z *Reader) storedHeader() error {
-	b, err := z.next(4)
-	if err != nil {
-		return err
+	z.align()
+	if z.more(4); len(z.in)-z.at < 4 {
+		return z.short()
 	}
-	size, check := binary.LittleEndian.Uint16(b), binary.LittleEndian.Uint16(b[2:])
+	size, check := binary.LittleEndian.Uint16(z.in[z.at:]), binary.LittleEndian.Uint16(z.in[z.at+2:])
 	if size != ^check {
 		return z.corrupt("stored block with a damaged length")
 	}
+	z.at += 4
 	z.stored = int(size)
 	z.step = (*Reader).storedBlock
 	return nil
@@ -58,8 +59,12 @@ func (z *Reader) storedBlock() error {
 	return nil
 }
 
-// fixed sets the code of RFC 1951, section 3.2.6.
+// fixed sets the code of RFC 1951, section 3.2.6. Blocks that follow one another
+// share it, so that many small ones cost no more than their bits.
 func (z *Reader) fixed() {
+	if z.isFixed {
+		return
+	}
 	for i := range maxLiterals {
 		switch {
 		case i < 144:
@@ -75,21 +80,26 @@ func (z *Reader) fixed() {
 	for i := range maxDistances {
 		z.lengths[maxLiterals+i] = 5
 	}
-	z.tables(maxLiterals, maxDistances)
+	z.isFixed = z.tables(maxLiterals, maxDistances)
 }
 
-// tables builds both tables from the lengths.
+// tables writes both tables from the lengths. It returns false for impossible ones.
 func (z *Reader) tables(literals, distances int) bool {
-	ok := build(z.literal[:], literalBits, z.lengths[:literals], z.meanings.literal[:]) &&
-		build(z.distance[:], distanceBits, z.lengths[literals:literals+distances], z.meanings.distance[:])
-	if ok {
-		pair(&z.literal)
+	c := &z.code
+	if !c.assign(z.lengths[literals : literals+distances]) {
+		return false
 	}
-	return ok
+	c.fill(z.distance[:], distanceBits, z.meanings.distance[:])
+	if !c.assign(z.lengths[:literals]) {
+		return false
+	}
+	c.fill(z.literal[:], literalBits, z.meanings.literal[:])
+	c.pair(&z.literal)
+	return true
 }
 
 // precodeOrder is the order of the code lengths of the code for code lengths.
-var precodeOrder = [19]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+var precodeOrder = [maxPrecode]int{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
 
 // dynamic reads the codes of a block (RFC 1951, section 3.2.7).
 func (z *Reader) dynamic() error {
@@ -100,16 +110,18 @@ func (z *Reader) dynamic() error {
 	if literals > 286 || distances > 30 {
 		return z.corrupt("%d literal and %d distance codes", literals, distances)
 	}
-	var lengths [19]uint8
+	z.isFixed = false
+	var lengths [maxPrecode]uint8
 	for _, i := range precodeOrder[:codes] {
 		if err := z.need(3); err != nil {
 			return err
 		}
 		lengths[i] = uint8(z.take(3))
 	}
-	if !build(z.literal[:], precodeBits, lengths[:], z.meanings.precode[:]) {
+	if !z.code.assign(lengths[:]) {
 		return z.corrupt("code lengths with an impossible code")
 	}
+	z.code.fill(z.literal[:], precodeBits, z.meanings.precode[:]) // of which the literals are not known yet
 	if err := z.codeLengths(literals + distances); err != nil {
 		return err
 	}
@@ -125,12 +137,13 @@ func (z *Reader) codeLengths(n int) error {
 		// The longest: 7 bits of code and 7 that say how often.
 		_ = z.need(precodeBits + 7) // fewer may do at the end
 		e := z.literal[z.bits&(1<<precodeBits-1)]
-		size := uint(e & 0xff)
-		symbol := uint8(e >> valueShift)
+		size := uint(e & consumed)
+		symbol := uint8(e >> valueShift & valueMask)
+		invalid := e&literalMask == 0
 		switch {
-		case e == 0 && z.n >= precodeBits:
+		case invalid && z.n >= precodeBits:
 			return z.corrupt("code lengths with an impossible code")
-		case e == 0 || z.n < size:
+		case invalid || z.n < size:
 			return z.short()
 		}
 		z.take(size)

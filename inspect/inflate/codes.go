@@ -19,109 +19,122 @@ func (z *Reader) codes() error {
 }
 
 // fast decodes while there is input and output for a whole round. It keeps its
-// state in local variables; a round checks input and output once.
+// state in local variables, and a round checks input and output once: indexes
+// into arrays, whose sizes are known, need few checks of their own.
+//
+// Of n only the lowest six bits count.
 //
 //nolint:funlen // one loop: a call in it, or state that leaves the registers, costs a third of the speed
 func (z *Reader) fast() (done bool, err error) {
-	in, at, out, end := z.in, z.at, z.out, z.end
+	at, end, base := uint(z.at), uint(z.end), uint(z.base)
 	buf, n := z.bits, z.n
-	literal, distance := &z.literal, &z.distance
-	lastIn := len(in) - inputLow
+	lastIn := min(uint(len(z.in)-inputLow), inputSize-inputLow)
 	problem := ""
 	for at <= lastIn && end < window+blockSize {
-		buf |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
-		at += int((63 - n) >> 3)
+		buf |= binary.LittleEndian.Uint64(z.buf[at:at+8]) << (n & 63)
+		at += ^n >> 3 & 7
 		n |= 56
-		// Three steps of at most 11 bits leave 23: enough for a length of 15 and 5.
-		e := literal[buf&(1<<literalBits-1)]
-		if e&flagLiteral != 0 {
-			buf >>= e & 63
-			n -= uint(e & 63)
-			binary.LittleEndian.PutUint16(out[end:], uint16(e>>valueShift))
-			end += 1 + int(e>>14&1)
-			e = literal[buf&(1<<literalBits-1)]
-			if e&flagLiteral != 0 {
-				buf >>= e & 63
-				n -= uint(e & 63)
-				binary.LittleEndian.PutUint16(out[end:], uint16(e>>valueShift))
-				end += 1 + int(e>>14&1)
-				e = literal[buf&(1<<literalBits-1)]
-				if e&flagLiteral != 0 {
-					buf >>= e & 63
-					n -= uint(e & 63)
-					binary.LittleEndian.PutUint16(out[end:], uint16(e>>valueShift))
-					end += 1 + int(e>>14&1)
-					continue
+		// Up to four steps. Three of 11 bits leave 23 of 56: enough for a length of 15 and 5.
+		e := z.literal[buf&(1<<literalBits-1)]
+		if e&literalMask != 0 {
+			buf >>= e & consumed
+			n -= uint(e)
+			binary.LittleEndian.PutUint16(z.out[end:end+2], uint16(e>>valueShift))
+			end += uint(e / literalUnit & 3)
+			e = z.literal[buf&(1<<literalBits-1)]
+			if e&literalMask != 0 {
+				buf >>= e & consumed
+				n -= uint(e)
+				binary.LittleEndian.PutUint16(z.out[end:end+2], uint16(e>>valueShift))
+				end += uint(e / literalUnit & 3)
+				e = z.literal[buf&(1<<literalBits-1)]
+				if e&literalMask != 0 {
+					buf >>= e & consumed
+					n -= uint(e)
+					binary.LittleEndian.PutUint16(z.out[end:end+2], uint16(e>>valueShift))
+					end += uint(e / literalUnit & 3)
+					e = z.literal[buf&(1<<literalBits-1)]
+					if e&literalMask != 0 {
+						buf >>= e & consumed
+						n -= uint(e)
+						binary.LittleEndian.PutUint16(z.out[end:end+2], uint16(e>>valueShift))
+						end += uint(e / literalUnit & 3)
+						continue
+					}
 				}
 			}
 		}
-		if e&flagSub != 0 {
-			buf >>= literalBits
-			n -= literalBits
-			e = literal[(uint(e>>valueShift)+uint(buf)&(1<<(e>>8&15)-1))&(literalSize-1)]
-			if e&flagLiteral != 0 {
-				buf >>= e & 63
-				n -= uint(e & 63)
-				out[end] = byte(e >> valueShift)
-				end++
-				continue
+		if e&flagRare != 0 {
+			if e&flagSub != 0 {
+				buf >>= literalBits
+				n -= literalBits
+				e = z.literal[(uint(e>>valueShift&valueMask)+uint(buf)&(1<<(e>>codeShift&codeMask)-1))&(literalSize-1)]
+				if e&literalMask != 0 {
+					buf >>= e & consumed
+					n -= uint(e)
+					z.out[end] = byte(e >> valueShift)
+					end++
+					continue
+				}
+			}
+			if e&flagInvalid != 0 {
+				problem = "impossible literal or length code"
+				break
+			}
+			if e&flagEnd != 0 {
+				buf >>= e & consumed
+				n -= uint(e)
+				done = true
+				break
 			}
 		}
-		if e&flagEnd != 0 {
-			buf >>= e & 63
-			n -= uint(e & 63)
-			done = true
-			break
-		}
-		if e == 0 {
-			problem = "impossible literal or length code"
-			break
-		}
-		length := int(e>>valueShift) + int(buf&(1<<(e&63)-1)>>(e>>8&15))
-		buf >>= e & 63
-		n -= uint(e & 63)
+		length := (uint(e>>valueShift&valueMask) + uint(buf&(1<<(e&consumed)-1)>>(e>>codeShift&63))) & 511
+		buf >>= e & consumed
+		n -= uint(e)
 
-		if n < maxCodeLength+13 {
-			buf |= binary.LittleEndian.Uint64(in[at:]) << (n & 63)
-			at += int((63 - n) >> 3)
-			n |= 56
+		buf |= binary.LittleEndian.Uint64(z.buf[at:at+8]) << (n & 63)
+		at += ^n >> 3 & 7
+		n |= 56
+		e = z.distance[buf&(1<<distanceBits-1)]
+		if e&flagRare != 0 {
+			if e&flagSub != 0 {
+				buf >>= distanceBits
+				n -= distanceBits
+				e = z.distance[(uint(e>>valueShift&valueMask)+uint(buf)&(1<<(e>>codeShift&codeMask)-1))&(distanceSize-1)]
+			}
+			if e&flagInvalid != 0 {
+				problem = "impossible distance code"
+				break
+			}
 		}
-		e = distance[buf&(1<<distanceBits-1)]
-		if e&flagSub != 0 {
-			buf >>= distanceBits
-			n -= distanceBits
-			e = distance[(uint(e>>valueShift)+uint(buf)&(1<<(e>>8&15)-1))&(distanceSize-1)]
-		}
-		if e == 0 {
-			problem = "impossible distance code"
-			break
-		}
-		back := int(e>>valueShift) + int(buf&(1<<(e&63)-1)>>(e>>8&15))
-		buf >>= e & 63
-		n -= uint(e & 63)
-		if back > end-z.base {
+		back := uint(e>>valueShift&valueMask) + uint(buf&(1<<(e&consumed)-1)>>(e>>codeShift&63))
+		buf >>= e & consumed
+		n -= uint(e)
+		src := end - back
+		// The second condition is never true; it spares the checks of the copies.
+		if back > end-base || src >= window+blockSize {
 			problem = "distance before the start"
 			break
 		}
-		src := end - back
-		if back >= 8 {
-			// Words may overshoot into the slack.
-			from, to := out[src:], out[end:end+length+16]
-			binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
-			binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
-			for i := 16; i < length; i += 8 {
-				binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
-			}
-		} else {
-			repeat(out[src:end+length+8], back, length)
+		if back < 8 {
+			repeat(z.out[src:end+length+8], int(back), int(length))
+			end += length
+			continue
+		}
+		// Words may overshoot into the slack.
+		binary.LittleEndian.PutUint64(z.out[end:end+8], binary.LittleEndian.Uint64(z.out[src:src+8]))
+		binary.LittleEndian.PutUint64(z.out[end+8:end+16], binary.LittleEndian.Uint64(z.out[src+8:src+16]))
+		for i := uint(16); i < length; i += 16 {
+			binary.LittleEndian.PutUint64(z.out[end+i:end+i+8], binary.LittleEndian.Uint64(z.out[src+i:src+i+8]))
+			binary.LittleEndian.PutUint64(z.out[end+i+8:end+i+16], binary.LittleEndian.Uint64(z.out[src+i+8:src+i+16]))
 		}
 		end += length
 	}
-	z.at, z.end, z.bits, z.n = at, end, buf, n
-	if problem != "" {
+	z.at, z.end, z.bits, z.n = int(at), int(end), buf, n&63
+	switch {
+	case problem != "":
 		return true, z.corrupt("%s", problem)
-	}
-	if done {
+	case done:
 		z.step = (*Reader).block
 	}
 	return done, nil
@@ -129,38 +142,36 @@ func (z *Reader) fast() (done bool, err error) {
 
 // repeat continues the first back bytes of p, fewer than 8, for length bytes.
 func repeat(p []byte, back, length int) {
-	if back == 1 {
-		word := uint64(p[0]) * 0x0101010101010101
-		for i := 0; i < length; i += 8 {
-			binary.LittleEndian.PutUint64(p[1+i:], word)
-		}
-		return
-	}
-	for i := range length {
+	for i := range 8 {
 		p[back+i] = p[i]
+	}
+	// From here on words come from a multiple of the distance, so that they do not overlap.
+	far := (7/back + 1) * back
+	for i := back + 8; i < back+length; i += 8 {
+		binary.LittleEndian.PutUint64(p[i:], binary.LittleEndian.Uint64(p[i-far:]))
 	}
 }
 
 // slow decodes one code near the end of the input, where every bit is checked.
 func (z *Reader) slow() (done bool, err error) {
-	e, err := z.symbol(z.literal[:], literalBits)
+	e, value, err := z.symbol(z.literal[:], literalBits)
 	switch {
 	case err != nil:
 		return true, err
-	case e&flagLiteral != 0:
-		z.out[z.end] = byte(e >> valueShift)
+	case e&literalMask != 0:
+		z.out[z.end] = byte(value)
 		z.end++
 		return false, nil
 	case e&flagEnd != 0:
 		z.step = (*Reader).block
 		return true, nil
 	}
-	length := int(e >> valueShift)
-	if e, err = z.symbol(z.distance[:], distanceBits); err != nil {
+	length := value
+	_, back, err := z.symbol(z.distance[:], distanceBits)
+	switch {
+	case err != nil:
 		return true, err
-	}
-	back := int(e >> valueShift)
-	if back > z.end-z.base {
+	case back > z.end-z.base:
 		return true, z.corrupt("distance before the start")
 	}
 	for range length {
@@ -170,38 +181,34 @@ func (z *Reader) slow() (done bool, err error) {
 	return false, nil
 }
 
-// symbol decodes one code with its extra bits, which are added to its value.
-// Of two literals it takes the first.
-func (z *Reader) symbol(table []uint32, tableBits uint) (uint32, error) {
+// symbol decodes one code with its extra bits, which are added to the value. Of
+// two literals it takes the first.
+func (z *Reader) symbol(table []uint32, tableBits uint) (e uint32, value int, err error) {
 	_ = z.need(maxCodeLength + 13) // what is there is looked at
-	e := table[z.bits&(1<<tableBits-1)]
+	e = table[z.bits&(1<<tableBits-1)]
 	used := uint(0)
-	if e&flagSub != 0 {
+	if e&literalMask == 0 && e&flagSub != 0 {
 		used = tableBits
-		e = table[uint64(e>>valueShift)+z.bits>>tableBits&(1<<(e>>8&15)-1)]
+		e = table[uint64(e>>valueShift&valueMask)+z.bits>>tableBits&(1<<(e>>codeShift&codeMask)-1)]
 	}
-	if e&flagTwo != 0 {
-		// The first of the two is as long as the code that the second leaves.
-		e = z.first(e)
-	}
-	size := used + uint(e&0xff)
+	value = int(e >> valueShift & valueMask)
+	size, code := used+uint(e&consumed), used+uint(e>>codeShift&codeMask)
 	switch {
-	case e == 0 && z.n >= maxCodeLength:
-		return 0, z.corrupt("impossible code")
-	case e == 0 || z.n < size:
-		return 0, z.short()
+	case e&literalMask != 0:
+		value &= 0xff
+		if e&literalMask > literalUnit {
+			size = uint(z.lengths[value])
+		}
+	case e&flagInvalid != 0 && z.n >= maxCodeLength:
+		return 0, 0, z.corrupt("impossible code")
+	case e&flagInvalid != 0:
+		return 0, 0, z.short()
+	default:
+		value += int(z.bits & (1<<size - 1) >> code)
 	}
-	if e&(flagLiteral|flagEnd) == 0 {
-		code := used + uint(e>>8&15)
-		extra := z.bits & (1<<size - 1) >> code
-		e += uint32(extra) << valueShift
+	if z.n < size {
+		return 0, 0, z.short()
 	}
 	z.take(size)
-	return e, nil
-}
-
-// first is the first literal of a pair, with its own length.
-func (z *Reader) first(e uint32) uint32 {
-	symbol := e >> valueShift & 0xff
-	return symbol<<valueShift | flagLiteral | uint32(z.lengths[symbol])
+	return e, value, nil
 }

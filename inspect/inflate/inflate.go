@@ -18,9 +18,9 @@ import (
 const (
 	window    = 32 << 10  // how far back a match may reach
 	blockSize = 256 << 10 // decoded at once
-	slack     = 258 + 32  // behind a block: the longest match, and words that overshoot
+	slack     = 512 + 64  // behind a block: the longest match, and words that overshoot
 	inputSize = 128 << 10
-	inputLow  = 32 // bytes of input from which the fast loop works
+	inputLow  = 16 // bytes of input from which the fast loop works
 )
 
 // FormatError says what is wrong with a stream.
@@ -39,16 +39,14 @@ func (e *FormatError) Error() string {
 type Reader struct {
 	src      io.Reader
 	srcErr   error
-	buf      []byte // of input
-	in       []byte // what is buffered of it
+	in       []byte // what is buffered of it, in buf
 	at       int    // in in
 	consumed int64  // input before in
 	bits     uint64
 	n        uint // valid bits in bits; those above are a copy of what follows
 
-	out         []byte // window, block and slack
-	start, end  int    // of what was decoded and not read yet
-	base        int    // the window reaches back to here
+	start, end  int // in out, of what was decoded and not read yet
+	base        int // the window reaches back to here
 	step        func(*Reader) error
 	err         error
 	final       bool // the current DEFLATE block is the last one
@@ -57,17 +55,21 @@ type Reader struct {
 	trailing    bool
 
 	meanings *meanings
+	code     canonical
+	isFixed  bool // the tables are those of the fixed code
+	lengths  [maxLiterals + maxDistances]uint8
 	literal  [literalSize]uint32
 	distance [distanceSize]uint32
-	lengths  [maxLiterals + maxDistances]uint8
+
+	buf [inputSize]byte
+	out [window + blockSize + slack]byte
 }
 
 // NewReader returns a reader of the gzip stream r. Nothing is read before the
-// first Read.
+// first Read or Block.
 func NewReader(r io.Reader) *Reader {
 	return &Reader{
-		src: r, buf: make([]byte, inputSize), out: make([]byte, window+blockSize+slack),
-		start: window, end: window, base: window, step: (*Reader).header, meanings: newMeanings(),
+		src: r, start: window, end: window, base: window, step: (*Reader).header, meanings: newMeanings(),
 	}
 }
 
@@ -77,25 +79,45 @@ func (z *Reader) Trailing() bool { return z.trailing }
 
 // Read implements io.Reader. Errors are a [*FormatError] for what is no gzip
 // stream, io.ErrUnexpectedEOF for one that is cut off, and those of the source.
+// A checksum is compared where its member ends: what was read before is not verified.
 func (z *Reader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	for z.start == z.end {
-		if z.err != nil {
-			return 0, z.err
-		}
-		z.decode()
+	if err := z.fillBlock(); err != nil {
+		return 0, err
 	}
 	n := copy(p, z.out[z.start:z.end])
 	z.start += n
 	return n, nil
 }
 
+// Block is Read without a copy: the next bytes, at most some 256 KiB, which are valid and
+// not to be changed until the next call of Read or Block. Errors are those of Read.
+func (z *Reader) Block() ([]byte, error) {
+	if err := z.fillBlock(); err != nil {
+		return nil, err
+	}
+	p := z.out[z.start:z.end:z.end]
+	z.start = z.end
+	return p, nil
+}
+
+// fillBlock decodes until there is something to read.
+func (z *Reader) fillBlock() error {
+	for z.start == z.end {
+		if z.err != nil {
+			return z.err
+		}
+		z.decode()
+	}
+	return nil
+}
+
 // decode fills the block, or sets err.
 func (z *Reader) decode() {
 	if z.end >= window+blockSize {
-		copy(z.out, z.out[z.end-window:z.end])
+		copy(z.out[:], z.out[z.end-window:z.end])
 		z.base = max(0, z.base-(z.end-window))
 		z.start, z.end = window, window
 	}
@@ -120,72 +142,4 @@ func (z *Reader) sum(from int) {
 
 func (z *Reader) corrupt(format string, args ...any) error {
 	return &FormatError{z.consumed + int64(z.at) - int64(z.n>>3), fmt.Sprintf(format, args...)}
-}
-
-// more reads input until there are at least n bytes, or the source ends.
-func (z *Reader) more(n int) {
-	for len(z.in)-z.at < n && z.srcErr == nil {
-		// What is in the bit buffer may be given back.
-		keep := min(z.at, int(z.n>>3))
-		z.consumed += int64(z.at - keep)
-		left := copy(z.buf, z.in[z.at-keep:])
-		z.in, z.at = z.buf[:left], keep
-		var m int
-		for tries := 0; m == 0 && z.srcErr == nil; tries++ {
-			if tries == 100 {
-				z.srcErr = io.ErrNoProgress
-				break
-			}
-			m, z.srcErr = z.src.Read(z.buf[left:])
-		}
-		z.in = z.buf[:left+m]
-	}
-}
-
-// short is the error of input that ends too early.
-func (z *Reader) short() error {
-	if z.srcErr != nil && !errors.Is(z.srcErr, io.EOF) {
-		return z.srcErr
-	}
-	return io.ErrUnexpectedEOF
-}
-
-// next returns the next n bytes from a byte border on, valid until more is read.
-func (z *Reader) next(n int) ([]byte, error) {
-	z.align()
-	if z.more(n); len(z.in)-z.at < n {
-		return nil, z.short()
-	}
-	z.at += n
-	return z.in[z.at-n : z.at], nil
-}
-
-// need makes n bits valid, n at most 56.
-func (z *Reader) need(n uint) error {
-	if z.n >= n {
-		return nil
-	}
-	z.more(8)
-	for z.n <= 56 && z.at < len(z.in) {
-		z.bits |= uint64(z.in[z.at]) << z.n
-		z.at++
-		z.n += 8
-	}
-	if z.n < n {
-		return z.short()
-	}
-	return nil
-}
-
-func (z *Reader) take(n uint) uint64 {
-	v := z.bits & (1<<n - 1)
-	z.bits >>= n
-	z.n -= n
-	return v
-}
-
-// align drops the rest of a byte and gives whole bytes back to the input.
-func (z *Reader) align() {
-	z.at -= int(z.n >> 3)
-	z.bits, z.n = 0, 0
 }

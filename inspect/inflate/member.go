@@ -1,6 +1,7 @@
 package inflate
 
 import (
+	"bytes"
 	"encoding/binary"
 	"hash/crc32"
 )
@@ -66,37 +67,41 @@ type headerReader struct {
 	err error
 }
 
-func (h *headerReader) next() byte {
-	if h.err != nil {
-		return 0
+func (h *headerReader) next() (b byte) {
+	if h.err == nil {
+		b, h.err = h.z.readByte()
+		h.crc = crc32.Update(h.crc, crc32.IEEETable, []byte{b})
 	}
-	one, err := h.z.next(1)
-	if err != nil {
-		h.err = err
-		return 0
-	}
-	h.crc = crc32.Update(h.crc, crc32.IEEETable, one)
-	return one[0]
+	return b
 }
 
 // trailer compares checksum and length, and goes to the next member.
 func (z *Reader) trailer() error {
-	b, err := z.next(8)
-	if err != nil {
-		return err
+	z.align()
+	if z.more(8); len(z.in)-z.at < 8 {
+		return z.short()
 	}
-	crc, length := binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint32(b[4:])
+	crc, length := binary.LittleEndian.Uint32(z.in[z.at:]), binary.LittleEndian.Uint32(z.in[z.at+4:])
+	z.at += 8
 	switch {
 	case crc != z.crc:
 		return z.corrupt("wrong checksum")
 	case length != z.length:
 		return z.corrupt("wrong length")
 	}
-	if z.more(2); len(z.in)-z.at >= 2 && z.in[z.at] == magic1 && z.in[z.at+1] == magic2 {
+	if z.memberFollows() {
 		z.step = (*Reader).header
 		return nil
 	}
 	return z.drain()
+}
+
+// memberFollows tells a member from bytes that are none by its magic and method,
+// or the part of them that is there. With other methods it is not gzip as it is in use.
+func (z *Reader) memberFollows() bool {
+	z.more(3)
+	head := z.in[z.at:min(z.at+3, len(z.in))]
+	return len(head) >= 2 && bytes.Equal(head, []byte{magic1, magic2, methodDeflate}[:len(head)])
 }
 
 // drain reads what follows the last member.

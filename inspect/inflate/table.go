@@ -1,53 +1,48 @@
 package inflate
 
-import "math/bits"
-
-// The layout of a table entry. Code lengths are those that are left to be
-// consumed, so those of an entry of a subtable do not count the bits that led to it.
+// The layout of a table entry.
 //
-//	bits 0-7    bits to consume: code and extra bits
-//	bits 8-11   bits of the code alone
-//	bits 12-15  flags
-//	bits 16-31  literals, base of a length or distance, or start of a subtable
+//	bits 0-5    bits to consume: code and extra bits; in a subtable, those that are left
+//	bits 6-7    number of literals
+//	bits 8-23   two literals, or base of a length or distance, or start of a subtable
+//	bits 24-27  bits of the code without the extra bits, or of the index into a subtable
+//	bits 28-30  flags of entries that are neither a literal, a length nor a distance
 //
-// Zero is an entry that no code leads to.
+// The bits from 24 mean nothing in an entry of literals.
 const (
-	flagLiteral = 1 << 15
-	flagTwo     = 1 << 14 // two literals in one entry
-	flagEnd     = 1 << 13 // end of the block
-	flagSub     = 1 << 12 // bits 8-11 are the bits of the subtable
-	valueShift  = 16
+	consumed    = 1<<6 - 1
+	literalUnit = 1 << 6
+	literalMask = 3 << 6
+	valueShift  = 8
+	valueMask   = 1<<16 - 1
+	codeShift   = 24
+	codeMask    = 1<<4 - 1
+	flagSub     = 1 << 28 // leads to a subtable
+	flagEnd     = 1 << 29 // end of the block
+	flagInvalid = 1 << 30 // no word or a reserved symbol
+	flagRare    = flagSub | flagEnd | flagInvalid
 )
 
 const (
-	maxCodeLength = 15
-	literalBits   = 11 // indexed at once; longer codes need a second step
-	distanceBits  = 8
-	precodeBits   = 7
-	literalSize   = 8192 // 2048 and at most 144 subtables of 16
-	distanceSize  = 4096 // 256 and at most 15 subtables of 128
-)
-
-// symbols of the alphabets (RFC 1951, section 3.2).
-const (
-	maxLiterals  = 288
-	maxDistances = 32
-	endOfBlock   = 256
+	literalBits  = 11 // indexed at once; longer words need a second step
+	distanceBits = 8
+	precodeBits  = 7
+	literalSize  = 8192 // 2048 and at most 143 subtables of 16
+	distanceSize = 4096 // 256 and at most 15 subtables of 128
 )
 
 // meanings are the entries of an alphabet before the code lengths are added.
 type meanings struct {
 	literal  [maxLiterals]uint32
 	distance [maxDistances]uint32
-	precode  [19]uint32
+	precode  [maxPrecode]uint32
 }
 
-// newMeanings writes the tables of RFC 1951, section 3.2.5. Symbols that the
-// format reserves stay zero, and so do their entries.
+// newMeanings writes the tables of RFC 1951, section 3.2.5.
 func newMeanings() *meanings {
 	m := &meanings{}
 	for i := range endOfBlock {
-		m.literal[i] = uint32(i)<<valueShift | flagLiteral
+		m.literal[i] = uint32(i)<<valueShift | literalUnit
 	}
 	m.literal[endOfBlock] = flagEnd
 	base := 3
@@ -57,92 +52,92 @@ func newMeanings() *meanings {
 		base += 1 << extra
 	}
 	m.literal[285] = 258 << valueShift
+	m.literal[286], m.literal[287] = flagInvalid, flagInvalid
 	base = 1
 	for i := range 30 {
 		extra := max(0, i/2-1)
 		m.distance[i] = uint32(base)<<valueShift | uint32(extra)
 		base += 1 << extra
 	}
+	m.distance[30], m.distance[31] = flagInvalid, flagInvalid
 	for i := range m.precode {
-		m.precode[i] = uint32(i)<<valueShift | flagLiteral
+		m.precode[i] = uint32(i)<<valueShift | literalUnit
 	}
 	return m
 }
 
-// build fills a table for a canonical code. It returns false for a set of code
-// lengths that is over- or under-subscribed; as in zlib, a single code of one
-// bit and a code without symbols are accepted.
-func build(table []uint32, tableBits int, lengths []uint8, meaning []uint32) bool {
-	var count [maxCodeLength + 1]int
-	for _, n := range lengths {
-		count[n]++
-	}
-	longest := maxCodeLength
-	for longest > 0 && count[longest] == 0 {
-		longest--
-	}
-	clear(table[:1<<tableBits])
-	if longest == 0 {
-		return true
-	}
-	var next [maxCodeLength + 2]int
-	code := 0
-	for n := 1; n <= longest; n++ {
-		next[n] = code
-		code = (code + count[n]) << 1
-	}
-	if code >>= 1; code != 1<<longest && (code != 1 || longest != 1) {
-		return false
-	}
-	subBits := longest - tableBits
-	end := 1 << tableBits // of the table and its subtables
-	for symbol, n := range lengths {
-		if n == 0 {
-			continue
-		}
-		reversed := int(bits.Reverse16(uint16(next[n])) >> (16 - n))
-		next[n]++
-		if int(n) <= tableBits {
-			fill(table[:1<<tableBits], reversed, int(n), meaning[symbol])
-			continue
-		}
-		main := reversed & (1<<tableBits - 1)
-		if table[main] == 0 {
-			table[main] = uint32(end)<<valueShift | flagSub | uint32(subBits)<<8 | uint32(tableBits)
-			end += 1 << subBits
-			clear(table[end-1<<subBits : end])
-		}
-		start := int(table[main] >> valueShift)
-		fill(table[start:start+1<<subBits], reversed>>tableBits, int(n)-tableBits, meaning[symbol])
-	}
-	return true
-}
+// entry adds a code length, or what is left of it in a subtable.
+func entry(meaning uint32, n int) uint32 { return meaning + uint32(n)<<codeShift + uint32(n) }
 
-// fill sets all entries whose low bits are the code.
-func fill(table []uint32, code, n int, meaning uint32) {
-	if meaning == 0 {
-		return
+// fill writes a table that is indexed with the next tableBits bits, and behind
+// it subtables for the words that are longer.
+func (c *canonical) fill(table []uint32, tableBits int, meaning []uint32) {
+	if !c.complete() {
+		for i := range table[:1<<tableBits] {
+			table[i] = flagInvalid
+		}
 	}
-	e := meaning&^0xff | uint32(n)<<8 | (uint32(n) + meaning&0xff)
-	for i := code; i < len(table); i += 1 << n {
-		table[i] = e
+	i := 0
+	for n := 1; n <= tableBits; n++ {
+		// What there is, is the same whatever the next bit is.
+		copy(table[1<<(n-1):1<<n], table)
+		for range c.count[n] {
+			table[c.words[i]] = entry(meaning[c.symbols[i]], n)
+			i++
+		}
+	}
+	if c.longest > tableBits {
+		c.fillSubtables(table, tableBits, meaning, i)
 	}
 }
 
-// pair joins two short literals into one entry where the bits of the index
-// hold both.
-func pair(table *[literalSize]uint32) {
-	// From the end, because an entry looks at those with smaller indexes.
-	for i := 1<<literalBits - 1; i >= 0; i-- {
-		e := table[i]
-		n := e & 0xff
-		if e&flagLiteral == 0 || n >= literalBits {
-			continue
+// fillSubtables writes the words from the i-th on.
+func (c *canonical) fillSubtables(table []uint32, tableBits int, meaning []uint32, i int) {
+	subBits := c.longest - tableBits
+	prefix, start, end := -1, 0, 1<<tableBits
+	for n := tableBits + 1; n <= c.longest; n++ {
+		for range c.count[n] {
+			word := int(c.words[i])
+			if word&(1<<tableBits-1) != prefix {
+				prefix = word & (1<<tableBits - 1)
+				start, end = end, end+1<<subBits
+				table[prefix] = flagSub | uint32(subBits)<<codeShift | uint32(start)<<valueShift | uint32(tableBits)
+			}
+			e := entry(meaning[c.symbols[i]], n-tableBits)
+			for at := word >> tableBits; at < 1<<subBits; at += 1 << (n - tableBits) {
+				table[start+at] = e
+			}
+			i++
 		}
-		second := table[i>>n]
-		m := second & 0xff
-		if second&(flagLiteral|flagTwo) == flagLiteral && n+m <= literalBits {
-			table[i] = second>>valueShift<<24 | e&0xff0000 | flagLiteral | flagTwo | n + m
+	}
+}
+
+// pair joins two short literals into one entry where the bits of the index hold
+// both.
+func (c *canonical) pair(table *[literalSize]uint32) {
+	i := 0
+	for n := 1; n < literalBits; n++ {
+		for range c.count[n] {
+			if c.symbols[i] < endOfBlock {
+				c.pairWith(table, i, n)
+			}
+			i++
+		}
+	}
+}
+
+// pairWith joins the i-th literal, whose word has n bits, with all that fit behind it.
+func (c *canonical) pairWith(table *[literalSize]uint32, i, n int) {
+	j := 0
+	for m := 1; n+m <= literalBits; m++ {
+		for range c.count[m] {
+			if second := uint32(c.symbols[j]); second < endOfBlock {
+				e := uint32(c.symbols[i])<<valueShift | second<<(valueShift+8) | 2*literalUnit | uint32(n+m)
+				for at := uint(c.words[i]) | uint(c.words[j])<<n; at < 1<<literalBits; at += 1 << (n + m) {
+					table[at] = e
+				}
+			}
+			j++
 		}
 	}
 }
