@@ -11,10 +11,8 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/ccgate/ccgate/inspect/digest"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
-
-// maxJSON is the largest manifest, index or configuration that is read.
-const maxJSON = 8 << 20
 
 // errAbsent says that a store does not hold a blob.
 var errAbsent = errors.New("not there")
@@ -32,9 +30,9 @@ type store interface {
 }
 
 // fetchManifest returns the bytes of a manifest that match its descriptor.
-func fetchManifest(ctx context.Context, st store, d v1.Descriptor) ([]byte, error) {
-	if d.Size > maxJSON {
-		return nil, fmt.Errorf("%s has %d bytes, more than the limit of %d", d.Digest, d.Size, maxJSON)
+func fetchManifest(ctx context.Context, st store, d v1.Descriptor, l limit.Limits) ([]byte, error) {
+	if err := checkDocument(d, l); err != nil {
+		return nil, err
 	}
 	raw, err := st.manifest(ctx, d)
 	if err != nil {
@@ -44,9 +42,9 @@ func fetchManifest(ctx context.Context, st store, d v1.Descriptor) ([]byte, erro
 }
 
 // fetchBlob returns the bytes of a small blob that match its descriptor.
-func fetchBlob(ctx context.Context, st store, d v1.Descriptor) ([]byte, error) {
-	if d.Size > maxJSON {
-		return nil, fmt.Errorf("%s has %d bytes, more than the limit of %d", d.Digest, d.Size, maxJSON)
+func fetchBlob(ctx context.Context, st store, d v1.Descriptor, l limit.Limits) ([]byte, error) {
+	if err := checkDocument(d, l); err != nil {
+		return nil, err
 	}
 	rc, err := st.blob(ctx, d)
 	if err != nil {
@@ -54,6 +52,17 @@ func fetchBlob(ctx context.Context, st store, d v1.Descriptor) ([]byte, error) {
 	}
 	defer rc.Close()
 	return readAllVerified(rc, d)
+}
+
+// checkDocument looks at the size that a document has by its descriptor.
+func checkDocument(d v1.Descriptor, l limit.Limits) error {
+	if d.Size < 0 {
+		return fmt.Errorf("%s has a negative size", d.Digest)
+	}
+	if err := l.Document(d.Size); err != nil {
+		return fmt.Errorf("%s %w", d.Digest, err)
+	}
+	return nil
 }
 
 func readAllVerified(r io.Reader, d v1.Descriptor) ([]byte, error) {
@@ -65,10 +74,10 @@ func readAllVerified(r io.Reader, d v1.Descriptor) ([]byte, error) {
 }
 
 // readCapped reads a JSON document of unknown size.
-func readCapped(r io.Reader) ([]byte, error) {
-	raw, err := io.ReadAll(io.LimitReader(r, maxJSON+1))
-	if err == nil && len(raw) > maxJSON {
-		err = fmt.Errorf("has more than %d bytes", maxJSON)
+func readCapped(r io.Reader, l limit.Limits) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, l.Manifest+1))
+	if err == nil {
+		err = l.Document(int64(len(raw)))
 	}
 	return raw, err
 }

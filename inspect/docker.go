@@ -13,6 +13,7 @@ import (
 	"github.com/ccgate/ccgate/inspect/digest"
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // dockerManifest is the member of docker save that lists its images.
@@ -41,11 +42,11 @@ func resolveDocker(_ context.Context, ref Reference, a members, opt Options) (_ 
 			a.Close()
 		}
 	}()
-	saved, err := chooseSaved(ref, a)
+	saved, err := chooseSaved(ref, a, opt.Limits)
 	if err != nil {
 		return nil, err
 	}
-	img, err := loadSaved(a, saved)
+	img, err := loadSaved(a, saved, opt.Limits)
 	if err != nil {
 		return nil, &ReadError{Reference: ref.Text, Step: "reading the image configuration", Err: err}
 	}
@@ -59,9 +60,9 @@ func resolveDocker(_ context.Context, ref Reference, a members, opt Options) (_ 
 	return newSource(ref, opt.Platforms, images, notRead, nil, a)
 }
 
-func chooseSaved(ref Reference, a members) (savedImage, error) {
+func chooseSaved(ref Reference, a members, l limit.Limits) (savedImage, error) {
 	var saved []savedImage
-	raw, err := readFile(a, dockerManifest)
+	raw, err := readFile(a, dockerManifest, l)
 	if err == nil {
 		err = json.Unmarshal(raw, &saved)
 	}
@@ -87,8 +88,8 @@ func chooseSaved(ref Reference, a members) (savedImage, error) {
 	return found[0], nil
 }
 
-func loadSaved(a members, saved savedImage) (SourceImage, error) {
-	raw, err := readFile(a, path.Clean(saved.Config))
+func loadSaved(a members, saved savedImage, l limit.Limits) (SourceImage, error) {
+	raw, err := readFile(a, path.Clean(saved.Config), l)
 	if err != nil {
 		return SourceImage{}, err
 	}
@@ -109,8 +110,8 @@ func loadSaved(a members, saved savedImage) (SourceImage, error) {
 	if ids := len(c.RootFS.DiffIDs); ids != len(saved.Layers) {
 		return SourceImage{}, fmt.Errorf("lists %d diff_ids for %d layers", ids, len(saved.Layers))
 	}
-	if len(saved.Layers) > maxLayers {
-		return SourceImage{}, fmt.Errorf("has %d layers, more than the limit of %d", len(saved.Layers), maxLayers)
+	if err := l.LayerCount(len(saved.Layers)); err != nil {
+		return SourceImage{}, err
 	}
 	layers := make([]Layer, len(saved.Layers))
 	for i, name := range saved.Layers {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer/layertest"
+	"github.com/ccgate/ccgate/inspect/registry"
 )
 
 // read reads a reference with the scanner of the tests.
@@ -27,7 +28,7 @@ func read(t testing.TB, ref string, platforms ...string) (*facts.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Platforms: platforms, Keychain: authn.NewMultiKeychain()})
+	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Platforms: platforms, Registry: registry.Options{Keychain: authn.NewMultiKeychain()}})
 }
 
 var twoLayers = []string{

@@ -15,6 +15,7 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer/layertest"
 	"github.com/ccgate/ccgate/inspect/limit"
+	"github.com/ccgate/ccgate/inspect/registry"
 )
 
 // requests notes the digests of the blobs that a registry is asked for.
@@ -45,7 +46,7 @@ func readKept(t testing.TB, ref string, dir *cache.Dir, extractor string, l limi
 	t.Helper()
 	parsed, err := ParseReference(ref)
 	require.NoError(t, err)
-	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Keychain: authn.NewMultiKeychain(), Cache: dir, Extractor: extractor, Limits: l})
+	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Registry: registry.Options{Keychain: authn.NewMultiKeychain()}, Cache: dir, Extractor: extractor, Limits: l})
 }
 
 func TestCacheCostsNewLayersOnly(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // The names of an OCI image layout (OCI image specification v1.1,
@@ -52,7 +53,7 @@ func openLayout(ctx context.Context, ref Reference, opt Options) (*Source, error
 
 // resolveLayout resolves the index of a layout and takes the files over.
 func resolveLayout(ctx context.Context, ref Reference, f files, opt Options) (*Source, error) {
-	raw, err := readFile(f, layoutIndex)
+	raw, err := readFile(f, layoutIndex, opt.Limits)
 	if errors.Is(err, fs.ErrNotExist) {
 		f.Close()
 		return nil, badReference(ref.Text, "is not an OCI layout: it has no "+layoutIndex, "a root file system is written dir:PATH, the output of docker save docker-archive:FILE")
@@ -70,7 +71,7 @@ func resolveLayout(ctx context.Context, ref Reference, f files, opt Options) (*S
 		f.Close()
 		return nil, err
 	}
-	src, err := resolveStore(ctx, ref, layout{f}, opt.Platforms, chosen, len(chosen) == 1)
+	src, err := resolveStore(ctx, ref, layout{f}, opt, chosen, len(chosen) == 1)
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,7 @@ func (l layout) manifest(ctx context.Context, d v1.Descriptor) ([]byte, error) {
 		return nil, err
 	}
 	defer rc.Close()
-	return readCapped(rc)
+	return io.ReadAll(io.LimitReader(rc, d.Size+1)) // one more shows when compared
 }
 
 // blob implements store. The name is safe: a digest that was parsed holds an
@@ -174,15 +175,15 @@ func (l layout) blob(_ context.Context, d v1.Descriptor) (io.ReadCloser, error) 
 func (l layout) Close() error { return l.files.Close() }
 
 // readFile reads a small file of a layout.
-func readFile(f files, name string) ([]byte, error) {
+func readFile(f files, name string, l limit.Limits) ([]byte, error) {
 	rc, err := f.open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer rc.Close()
-	raw, err := readCapped(rc)
+	raw, err := readCapped(rc, l)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", name, err)
+		return nil, fmt.Errorf("%q %w", name, err)
 	}
 	return raw, nil
 }

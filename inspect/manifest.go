@@ -13,11 +13,8 @@ import (
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
-
-// maxLayers is the largest number of layers of an image. Runtimes stop at
-// about 127.
-const maxLayers = 1000
 
 // notImageError says what a manifest is instead of an image.
 type notImageError struct{ reason string }
@@ -70,7 +67,7 @@ func orNone(s string) string {
 }
 
 // parseManifest decodes an image manifest and refuses what is not an image.
-func parseManifest(raw []byte) (*v1.Manifest, error) {
+func parseManifest(raw []byte, limits limit.Limits) (*v1.Manifest, error) {
 	var m v1.Manifest
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return nil, fmt.Errorf("is not a manifest: %w", err)
@@ -81,8 +78,8 @@ func parseManifest(raw []byte) (*v1.Manifest, error) {
 	default:
 		return nil, &notImageError{fmt.Sprintf("is an artifact with the configuration %s, not an image", layer.Visible(string(m.Config.MediaType)))}
 	}
-	if len(m.Layers) > maxLayers {
-		return nil, fmt.Errorf("has %d layers, more than the limit of %d", len(m.Layers), maxLayers)
+	if err := limits.LayerCount(len(m.Layers)); err != nil {
+		return nil, err
 	}
 	files := len(m.Layers) == 0
 	for i, l := range m.Layers {
@@ -187,11 +184,8 @@ func (c *imageConfig) image(layers []Layer) SourceImage {
 }
 
 // loadImage reads the configuration of a manifest from a store.
-func loadImage(ctx context.Context, st store, m *v1.Manifest) (SourceImage, error) {
-	if m.Config.Size < 0 {
-		return SourceImage{}, errors.New("configuration has a negative size")
-	}
-	raw, err := fetchBlob(ctx, st, m.Config)
+func loadImage(ctx context.Context, st store, m *v1.Manifest, limits limit.Limits) (SourceImage, error) {
+	raw, err := fetchBlob(ctx, st, m.Config, limits)
 	if err != nil {
 		return SourceImage{}, fmt.Errorf("configuration %w", err)
 	}

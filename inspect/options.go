@@ -2,14 +2,12 @@ package inspect
 
 import (
 	"io"
-	"net/http"
 	"runtime"
-
-	"github.com/google/go-containerregistry/pkg/authn"
 
 	"github.com/ccgate/ccgate/inspect/cache"
 	"github.com/ccgate/ccgate/inspect/layer"
 	"github.com/ccgate/ccgate/inspect/limit"
+	"github.com/ccgate/ccgate/inspect/registry"
 )
 
 // Options say what to read and how. The zero value reads every linux platform
@@ -30,11 +28,10 @@ type Options struct {
 	Parallel int
 	// Limits bound what the image may ask for, all its platforms together.
 	Limits limit.Limits
-	// Keychain gives credentials for registries; nil asks the Docker and
-	// Podman configuration, then the GitHub environment.
-	Keychain authn.Keychain
-	// Transport reaches registries; nil is that of go-containerregistry.
-	Transport http.RoundTripper
+	// Registry says how registries are reached; the size of manifests is among the Limits.
+	Registry registry.Options
+	// Warn is told what the user should know although reading went well; it may be nil.
+	Warn func(string)
 }
 
 func (o Options) parallel() int {

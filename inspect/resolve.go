@@ -9,6 +9,7 @@ import (
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
 	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 const (
@@ -23,6 +24,7 @@ type resolver struct {
 	ref     Reference
 	store   store
 	filter  []string
+	limits  limit.Limits
 	entries int
 	seen    map[string]bool
 	images  []SourceImage
@@ -33,13 +35,13 @@ type resolver struct {
 // resolveStore resolves descriptors inside a store. The source takes the store
 // over; on an error the store is closed. With alone the only descriptor is
 // what the reference names, so it has to be an image.
-func resolveStore(ctx context.Context, ref Reference, st store, filter []string, ds []v1.Descriptor, alone bool) (_ *Source, err error) {
+func resolveStore(ctx context.Context, ref Reference, st store, opt Options, ds []v1.Descriptor, alone bool) (_ *Source, err error) {
 	defer func() {
 		if err != nil {
 			st.Close()
 		}
 	}()
-	r := &resolver{ref: ref, store: st, filter: filter, seen: make(map[string]bool)}
+	r := &resolver{ref: ref, store: st, filter: opt.Platforms, limits: opt.Limits, seen: make(map[string]bool)}
 	depth := 1
 	if alone {
 		depth = 0
@@ -49,7 +51,7 @@ func resolveStore(ctx context.Context, ref Reference, st store, filter []string,
 			return nil, r.failed(d, err)
 		}
 	}
-	return newSource(ref, filter, r.images, r.notRead, r.absent, st)
+	return newSource(ref, opt.Platforms, r.images, r.notRead, r.absent, st)
 }
 
 func (r *resolver) failed(d v1.Descriptor, err error) error {
@@ -83,7 +85,7 @@ func (r *resolver) descend(ctx context.Context, d v1.Descriptor, depth int) erro
 		r.notRead = append(r.notRead, platform)
 		return nil
 	}
-	raw, err := fetchManifest(ctx, r.store, d)
+	raw, err := fetchManifest(ctx, r.store, d, r.limits)
 	if inIndex && errors.Is(err, errAbsent) {
 		r.absent = append(r.absent, orDigest(platform, d))
 		return nil
@@ -128,7 +130,7 @@ func (r *resolver) document(ctx context.Context, raw []byte, d v1.Descriptor, pl
 }
 
 func (r *resolver) image(ctx context.Context, raw []byte, d v1.Descriptor, platform string) error {
-	m, err := parseManifest(raw)
+	m, err := parseManifest(raw, r.limits)
 	if err != nil {
 		return err
 	}
@@ -136,7 +138,7 @@ func (r *resolver) image(ctx context.Context, raw []byte, d v1.Descriptor, platf
 		r.notRead = append(r.notRead, platform)
 		return nil
 	}
-	img, err := loadImage(ctx, r.store, m)
+	img, err := loadImage(ctx, r.store, m, r.limits)
 	if err != nil {
 		return err
 	}

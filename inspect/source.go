@@ -60,6 +60,7 @@ func Open(ctx context.Context, ref Reference, opt Options) (*Source, error) {
 	if err := checkFilter(ref, opt.Platforms); err != nil {
 		return nil, err
 	}
+	opt.Limits = opt.Limits.OrDefault()
 	switch ref.Kind {
 	case KindRegistry:
 		return openRegistry(ctx, ref, opt)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 func platformNames(img *facts.Image) []string {
@@ -223,25 +224,25 @@ func raw(manifest string) *built {
 func TestManifestsThatCannotBeRead(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0", 64)
 	config := `"config":{"mediaType":"","size":2,"digest":"` + digest + `"}`
-	many := strings.Repeat(`{"size":1,"digest":"`+digest+`"},`, maxLayers+1)
+	many := strings.Repeat(`{"size":1,"digest":"`+digest+`"},`, int(limit.Default().Layers)+1)
 	for want, manifest := range map[string]string{
-		"is a schema 1 manifest":                 `{"schemaVersion":1,"name":"a","fsLayers":[{"blobSum":"` + digest + `"}]}`,
-		"is both an index and an image manifest": `{"schemaVersion":2,"manifests":[],` + config + `}`,
-		"is not a manifest":                      `<html>log in</html>`,
-		"unsupported hash":                       `{"config":{"size":1,"digest":"md5:00"},"layers":[]}`,
-		"non-hex character":                      `{"config":{"size":1,"digest":"sha256:../../etc/passwd"},"layers":[]}`,
-		"wrong number of hex digits":             `{"config":{"size":1,"digest":"sha256:00"},"layers":[]}`,
-		"layer 0 has a negative size":            `{` + config + `,"layers":[{"size":-1,"digest":"` + digest + `"}]}`,
-		"configuration has a negative size":      `{"config":{"size":-1,"digest":"` + digest + `"}}`,
-		"has 1001 layers, more than the limit":   `{` + config + `,"layers":[` + strings.TrimSuffix(many, ",") + `]}`,
-		"configuration " + digest:                `{` + config + `}`,
-		"more than the limit of 8388608":         `{"config":{"size":8388609,"digest":"` + digest + `"}}`,
+		"is a schema 1 manifest":                                        `{"schemaVersion":1,"name":"a","fsLayers":[{"blobSum":"` + digest + `"}]}`,
+		"is both an index and an image manifest":                        `{"schemaVersion":2,"manifests":[],` + config + `}`,
+		"is not a manifest":                                             `<html>log in</html>`,
+		"unsupported hash":                                              `{"config":{"size":1,"digest":"md5:00"},"layers":[]}`,
+		"non-hex character":                                             `{"config":{"size":1,"digest":"sha256:../../etc/passwd"},"layers":[]}`,
+		"wrong number of hex digits":                                    `{"config":{"size":1,"digest":"sha256:00"},"layers":[]}`,
+		"layer 0 has a negative size":                                   `{` + config + `,"layers":[{"size":-1,"digest":"` + digest + `"}]}`,
+		"configuration " + digest + " has a negative size":              `{"config":{"size":-1,"digest":"` + digest + `"}}`,
+		"has more than 1000 layers (raise the limit with --max-layers)": `{` + config + `,"layers":[` + strings.TrimSuffix(many, ",") + `]}`,
+		"configuration " + digest:                                       `{` + config + `}`,
+		"has more than 8388608 bytes in a manifest or configuration (raise the limit with --max-manifest)": `{"config":{"size":8388609,"digest":"` + digest + `"}}`,
 	} {
 		requireReadError(t, "oci:"+writeDir(t, raw(manifest).layoutFiles(t)), want)
 	}
-	huge := raw(`{"a":"` + strings.Repeat("x", maxJSON) + `"}`)
-	requireReadError(t, "oci:"+writeDir(t, huge.layoutFiles(t)), "more than the limit")
-	requireReadError(t, huge.serve(t, nil), "more than the limit")
+	huge := raw(`{"a":"` + strings.Repeat("x", int(limit.Default().Manifest)) + `"}`)
+	requireReadError(t, "oci:"+writeDir(t, huge.layoutFiles(t)), "--max-manifest")
+	requireReadError(t, huge.serve(t, nil), "--max-manifest")
 }
 
 func TestConfigurationsThatCannotBeRead(t *testing.T) {

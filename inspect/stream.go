@@ -29,6 +29,7 @@ type stream struct {
 	links     map[string]string
 	kept      int // bytes of documents
 	budget    *limit.Budget
+	limits    limit.Limits
 	scan      layer.Scanner
 }
 
@@ -43,7 +44,7 @@ type walkedLayer struct {
 func openStream(ctx context.Context, ref Reference, r io.Reader, opt Options) (*Source, error) {
 	a := &stream{
 		documents: make(map[string][]byte), walked: make(map[string]walkedLayer), links: make(map[string]string),
-		budget: limit.NewBudget(opt.Limits), scan: opt.Scan,
+		budget: limit.NewBudget(opt.Limits), limits: opt.Limits, scan: opt.Scan,
 	}
 	p := newProgress(opt.Progress, nil)
 	defer p.stop()
@@ -117,7 +118,7 @@ func (a *stream) member(ctx context.Context, name string, h *tar.Header, r io.Re
 		return fmt.Errorf("%q: %w", name, err)
 	}
 	// A layer begins with the name of a file or with the magic of a compression.
-	if h.Size <= maxJSON && (h.Size == 0 || bytes.ContainsAny(head, "{[ \t\r\n")) {
+	if h.Size <= a.limits.Manifest && (h.Size == 0 || bytes.ContainsAny(head, "{[ \t\r\n")) {
 		return a.keep(name, br)
 	}
 	claim := layer.Claim{Size: h.Size}
@@ -176,7 +177,10 @@ func (a *stream) open(name string) (io.ReadCloser, error) {
 	if raw, ok := a.documents[at]; ok {
 		return io.NopCloser(bytes.NewReader(raw)), nil
 	}
-	if _, ok := a.walked[at]; ok {
+	if w, ok := a.walked[at]; ok {
+		if err := a.limits.Document(w.size); err != nil {
+			return nil, fmt.Errorf("%q %w", name, err)
+		}
 		return nil, fmt.Errorf("%q is no JSON document", name)
 	}
 	return nil, fmt.Errorf("%q: %w", name, fs.ErrNotExist)

@@ -21,13 +21,16 @@ type Limits struct {
 	Holes   int64 // bytes that sparse files may read beyond those stored, default 1 GiB
 	Records int64 // links and files of interest, default 512 Ki
 	Code    int64 // pieces of device code, default 1 Mi
+	// Manifest is the largest manifest, index or configuration in bytes, default 8 MiB.
+	Manifest int64
+	Layers   int64 // layers of an image, default 1000; runtimes stop at about 127
 }
 
 // Default returns the limits that hold where none are set.
 func Default() Limits {
 	return Limits{
 		Bytes: 1 << 40, Ratio: 250, Entries: 8 << 20, Names: 256 << 20, Depth: 1024, Holes: 1 << 30,
-		Records: 512 << 10, Code: 1 << 20,
+		Records: 512 << 10, Code: 1 << 20, Manifest: 8 << 20, Layers: 1000,
 	}
 }
 
@@ -36,13 +39,29 @@ func (l Limits) OrDefault() Limits {
 	d := Default()
 	for _, f := range []struct{ value, other *int64 }{
 		{&l.Bytes, &d.Bytes}, {&l.Ratio, &d.Ratio}, {&l.Entries, &d.Entries}, {&l.Names, &d.Names}, {&l.Depth, &d.Depth}, {&l.Holes, &d.Holes},
-		{&l.Records, &d.Records}, {&l.Code, &d.Code},
+		{&l.Records, &d.Records}, {&l.Code, &d.Code}, {&l.Manifest, &d.Manifest}, {&l.Layers, &d.Layers},
 	} {
 		if *f.value == 0 {
 			*f.value = *f.other
 		}
 	}
 	return l
+}
+
+// Document checks the size of a manifest, an index or a configuration.
+func (l Limits) Document(size int64) error {
+	if size > l.Manifest {
+		return &Error{Name: "max-manifest", Max: l.Manifest, What: "bytes in a manifest or configuration"}
+	}
+	return nil
+}
+
+// LayerCount checks the number of layers of an image.
+func (l Limits) LayerCount(n int) error {
+	if int64(n) > l.Layers {
+		return &Error{Name: "max-layers", Max: l.Layers, What: "layers"}
+	}
+	return nil
 }
 
 // Error says that an image asks for more than a limit allows.

@@ -24,6 +24,7 @@ type inputFlags struct {
 	quiet     bool
 	progress  string
 	limits    limit.Limits
+	registry  registryFlags
 	noCache   bool
 	// derived is set where the platforms follow from the fleet and were not asked for.
 	derived bool
@@ -35,6 +36,7 @@ func (f *inputFlags) register(cmd *cobra.Command, every string) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
 	cmd.Flags().StringVar(&f.progress, "progress", progressAuto, "`HOW` to show progress: auto (on a terminal), plain (a line every 10 s, for logs) or none")
 	cmd.Flags().BoolVar(&f.noCache, "no-cache", false, "read every layer, and keep nothing for the next run")
+	f.registry.register(cmd)
 	registerLimits(cmd, &f.limits)
 }
 
@@ -47,7 +49,10 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits, Input: p.stdin}
+	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits, Input: p.stdin, Warn: p.warn}
+	if opt.Registry, err = in.registry.options(); err != nil {
+		return nil, err
+	}
 	if !in.noCache {
 		opt.Cache, opt.Extractor = p.cache(), object.Version
 	}

@@ -27,6 +27,8 @@ func registerLimits(cmd *cobra.Command, l *limit.Limits) {
 		{&l.Holes, "max-holes", "bytes of holes in sparse files"},
 		{&l.Records, "max-records", "links and files of interest"},
 		{&l.Code, "max-code", "pieces of device code"},
+		{&l.Manifest, "max-manifest", "bytes of a manifest or configuration"},
+		{&l.Layers, "max-layers", "layers of an image"},
 	} {
 		cmd.Flags().Var((*quantity)(f.value), f.name, "limit: at most `N` "+f.about)
 	}

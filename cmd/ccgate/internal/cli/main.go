@@ -97,6 +97,11 @@ func (p *process) exit(err error) int {
 	return ExitUsage
 }
 
+// warn reports what the user should know although all went well.
+func (p *process) warn(text string) {
+	_, _ = fmt.Fprintln(p.stderr, "ccgate: warning: "+escape.Text(text)) // there is nowhere left to report to
+}
+
 // exitStatus is the error of a command that has said all there is to say.
 type exitStatus int
 
