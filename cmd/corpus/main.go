@@ -99,15 +99,18 @@ func pinCommand(o *options) *cobra.Command {
 }
 
 func imagesCommand(o *options) *cobra.Command {
-	return &cobra.Command{
+	var consume bool
+	cmd := &cobra.Command{
 		Use: "images", Short: "Build images from the packages in the cache", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			m, err := o.load()
 			if err != nil {
 				return err
 			}
-			b := build.Builder{Manifest: m, Path: o.packages().Path, Images: filepath.Join(o.cache, "images"), Testdata: o.testdata, Log: os.Stderr}
+			b := build.Builder{Manifest: m, Path: o.packages().Path, Images: filepath.Join(o.cache, "images"), Testdata: o.testdata, Log: os.Stderr, Consume: consume}
 			return b.Build(o.set)
 		},
 	}
+	cmd.Flags().BoolVar(&consume, "consume", false, "remove each package once no other image needs it")
+	return cmd
 }

@@ -98,6 +98,20 @@ func TestBuild(t *testing.T) {
 	again, err := inspect.Image(context.Background(), ref, inspect.Options{Scan: object.Scan})
 	require.NoError(t, err)
 	require.Equal(t, img.Digest, again.Digest)
+
+	// A package goes with the last image that needs it.
+	other := m.Images[0]
+	other.Name = "other"
+	other.Base = nil
+	m.Images = append(m.Images, other)
+	b.Consume = true
+	require.NoError(t, os.RemoveAll(b.Dir("img")))
+	require.NoError(t, b.image(&m.Images[0]))
+	require.NoError(t, b.consume(&m.Images[0], m.Images[1:], manifest.SetCI))
+	require.FileExists(t, filepath.Join(dir, "a.whl"))
+	require.NoFileExists(t, filepath.Join(dir, "base.whl"))
+	require.NoError(t, b.Build(manifest.SetCI))
+	require.NoFileExists(t, filepath.Join(dir, "a.whl"))
 }
 
 func TestCopyWithoutMatchFails(t *testing.T) {

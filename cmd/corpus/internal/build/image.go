@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -26,6 +27,9 @@ type Builder struct {
 	Images   string                         // folder of the layouts
 	Testdata string                         // folder that steps copy from
 	Log      io.Writer
+	// Consume removes each package once no other image of the set needs it, so that
+	// packages and images need not fit on the disk together.
+	Consume bool
 }
 
 // Dir is the layout of an image.
@@ -40,6 +44,27 @@ func (b *Builder) Build(set string) error {
 		}
 		if err := b.image(img); err != nil {
 			return fmt.Errorf("image %s: %w", img.Name, err)
+		}
+		if err := b.consume(img, b.Manifest.Images[i+1:], set); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// consume removes the packages of an image that none of the others needs.
+func (b *Builder) consume(img *manifest.Image, others []manifest.Image, set string) error {
+	if !b.Consume {
+		return nil
+	}
+	for _, key := range img.Packages() {
+		needs := func(other manifest.Image) bool { return other.In(set) && slices.Contains(other.Packages(), key) }
+		if slices.ContainsFunc(others, needs) {
+			continue
+		}
+		p, _ := b.Manifest.Package(key)
+		if err := os.Remove(b.Path(p)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
 	return nil

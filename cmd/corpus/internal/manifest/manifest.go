@@ -188,3 +188,12 @@ func (m *Manifest) checkImages() error {
 	}
 	return nil
 }
+
+// Packages returns the keys of all packages in an image.
+func (i *Image) Packages() []string {
+	all := slices.Clone(i.Base)
+	for _, s := range i.Steps {
+		all = append(all, s.Packages...)
+	}
+	return all
+}
