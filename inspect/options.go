@@ -24,7 +24,8 @@ type Options struct {
 	Extractor string
 	// Progress is told how far reading has come. Calls do not overlap.
 	Progress func(Progress)
-	// Parallel is the number of layers read at once; 0 is GOMAXPROCS.
+	// Parallel is the number of layers read at once. Each takes two or three processors and some
+	// 20 MB; 0 is half of GOMAXPROCS, at least 2 and at most 8.
 	Parallel int
 	// Limits bound what the image may ask for, all its platforms together.
 	Limits limit.Limits
@@ -38,5 +39,5 @@ func (o Options) parallel() int {
 	if o.Parallel > 0 {
 		return o.Parallel
 	}
-	return runtime.GOMAXPROCS(0)
+	return min(max(runtime.GOMAXPROCS(0)/2, 2), 8)
 }

@@ -50,7 +50,8 @@ func (d *Decoder) Decode(h *EntryHeader, stored []byte, limit int) ([]byte, erro
 		m, err = lz4.UncompressBlock(stored, out)
 		out = out[:max(m, 0)]
 	} else if err = d.open(); err == nil {
-		out, err = d.inflate(stored, int(n)+1)
+		d.src.Reset(stored)
+		out, err = d.inflate(&d.src, int(n)+1)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decompressing %s payload: %w", h.Codec(), err)
@@ -80,7 +81,7 @@ func (d *Decoder) Prefix(h *EntryHeader, stored []byte, n int) ([]byte, error) {
 	if err := d.open(); err != nil {
 		return nil, err
 	}
-	out, err := d.inflate(stored, n)
+	out, err := d.inflate(narrow(stored, n), n)
 	if err == nil && len(out) < n {
 		err = io.ErrUnexpectedEOF
 	}
@@ -107,10 +108,9 @@ func (d *Decoder) open() error {
 	return nil
 }
 
-// inflate returns at most the first n bytes of the zstd frames in stored.
-func (d *Decoder) inflate(stored []byte, n int) ([]byte, error) {
-	d.src.Reset(stored)
-	if err := d.zstd.Reset(&d.src); err != nil {
+// inflate returns at most the first n bytes of zstd frames.
+func (d *Decoder) inflate(frames io.Reader, n int) ([]byte, error) {
+	if err := d.zstd.Reset(frames); err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer // grows with the data, not with n

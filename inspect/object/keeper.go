@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/ccgate/ccgate/inspect/hostelf"
 )
@@ -11,7 +12,7 @@ import (
 const (
 	// maxHead bounds the kept start of a file. Linkers place the dynamic
 	// string table and the symbol versions there, before the code.
-	maxHead = 32 << 20
+	maxHead = 16 << 20
 	// margin is kept around each range that was asked for: tables that are
 	// asked for next usually touch the one before.
 	margin = 64 << 10
@@ -32,6 +33,9 @@ func (s *span) take(block []byte, start int64) bool {
 	if from >= to {
 		return false
 	}
+	if s.data == nil {
+		s.data = make([]byte, 0, s.end-from)
+	}
 	s.data = append(s.data, block[from-start:to-start]...)
 	return to == s.end
 }
@@ -41,6 +45,8 @@ func (s *span) take(block []byte, start int64) bool {
 type head struct {
 	chunks [][]byte
 	size   int64
+	memory *sync.Pool // of chunks
+	most   int64      // bytes that can come: that of a small file is no chunk
 }
 
 const headChunk = 256 << 10
@@ -53,13 +59,33 @@ func (h *head) add(p []byte) {
 		}
 		last := &h.chunks[len(h.chunks)-1]
 		n := min(len(p), headChunk-at)
-		if at == 0 && n < headChunk {
-			*last = make([]byte, 0, min(headChunk, 2*n))
+		if at == 0 {
+			*last = h.chunk()
 		}
 		*last = append(*last, p[:n]...)
 		h.size += int64(n)
 		p = p[n:]
 	}
+}
+
+func (h *head) chunk() []byte {
+	if h.most < headChunk {
+		return make([]byte, 0, h.most)
+	}
+	if c, ok := h.memory.Get().(*[headChunk]byte); ok {
+		return c[:0]
+	}
+	return make([]byte, 0, headChunk)
+}
+
+// release gives the memory to the next file.
+func (h *head) release() {
+	for _, c := range h.chunks {
+		if cap(c) == headChunk {
+			h.memory.Put((*[headChunk]byte)(c[:headChunk]))
+		}
+	}
+	h.chunks, h.size = nil, 0
 }
 
 // copy fills p from the head, which reaches that far.

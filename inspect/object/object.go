@@ -26,14 +26,24 @@ import (
 	"github.com/ccgate/ccgate/inspect/ptx"
 )
 
+// Scanner reads files, also several at once. What it needs of memory for one it keeps
+// for the next. The zero value is ready.
+type Scanner struct{ memory memory }
+
+// Scan is [Scanner.Scan] of one file alone.
+func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
+	return new(Scanner).Scan(name, size, r)
+}
+
 // Scan reads a regular file of size bytes. If r is an [io.ReaderAt], only the parts that
 // matter are read. It returns ok false for a file of no interest, neither ELF nor device
 // code. What could not be read is listed with its reason, with ok false too where it stands
 // in place of device code, as a Git LFS pointer does; the facts hold the rest. The path is
 // used for names that mark a format, and is copied to the facts.
-func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
+func (sc *Scanner) Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
 	s := &scan{size: size}
-	s.in = newInput(r, size, s.probe)
+	s.in = sc.memory.newInput(r, size, s.probe)
+	defer sc.memory.release(s.in)
 	f = facts.File{Path: name, Layer: facts.NoLayer, Size: size}
 	head, err := s.in.Peek(int(min(size, sniffSize)))
 	if err != nil && !errors.Is(err, io.EOF) {

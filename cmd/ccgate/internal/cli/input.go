@@ -49,7 +49,7 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := inspect.Options{Platforms: in.platforms, Scan: object.Scan, Limits: in.limits, Input: p.stdin, Warn: p.warn}
+	opt := inspect.Options{Platforms: in.platforms, Scan: new(object.Scanner).Scan, Limits: in.limits, Input: p.stdin, Warn: p.warn}
 	if opt.Registry, err = in.registry.options(); err != nil {
 		return nil, err
 	}
