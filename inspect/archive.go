@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 
 	"github.com/ccgate/ccgate/inspect/layer"
 )
@@ -176,17 +175,11 @@ func newMember(h *tar.Header, name string, offset int64) member {
 }
 
 func (a *archive) refuseCompressed() error {
-	head := make([]byte, 6)
-	n, err := a.file.ReadAt(head, 0)
-	if err != nil && err != io.EOF {
-		return err
+	compressed, err := layer.IsCompressed(a.file)
+	if err == nil && compressed {
+		err = errCompressed
 	}
-	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "BZh", "\xfd7zXZ\x00"} {
-		if strings.HasPrefix(string(head[:n]), magic) {
-			return errCompressed
-		}
-	}
-	return nil
+	return err
 }
 
 // open implements files.

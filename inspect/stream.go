@@ -84,20 +84,20 @@ func (a *stream) resolve(ctx context.Context, ref Reference, opt Options) (*Sour
 
 // read walks the archive to its end.
 func (a *stream) read(ctx context.Context, r io.Reader) error {
-	plain, err := layer.Decompress(r)
+	// The archive has a budget of its own, since its layers have theirs: what it holds
+	// beside them costs time, too.
+	plain, err := layer.Decompress(r, limit.NewBudget(a.limits))
 	if err != nil {
 		return err
 	}
-	var read int64
-	counted := &layer.Watched{Ctx: ctx, R: plain, Seen: func(n int) { read += int64(n) }}
-	position := func() (int64, error) { return read, nil }
-	err = walkMembers(counted, position, func(name string, h *tar.Header, _ int64, content io.Reader) error {
+	position := func() (int64, error) { return plain.Offset(), nil }
+	err = walkMembers(plain, position, func(name string, h *tar.Header, _ int64, content io.Reader) error {
 		return a.member(ctx, name, h, content)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, counted)
+	_, err = io.Copy(io.Discard, plain)
 	return err
 }
 

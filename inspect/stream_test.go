@@ -147,3 +147,17 @@ func TestStreamOfSeveralPlatforms(t *testing.T) {
 	got.Reference = want.Reference
 	require.Equal(t, want, got)
 }
+
+// A member that is passed over was expanded without a limit.
+func TestWhatIsPassedOverCounts(t *testing.T) {
+	b := build(t, spec{recipes: twoLayers})
+	files := b.layoutFiles(t)
+	files["../outside"] = make([]byte, 1<<20)
+	archive, err := os.ReadFile(writeTar(t, files))
+	require.NoError(t, err)
+	stored := layertest.Compress(t, archive, "gzip")
+	_, err = readStream(t, stored, limit.Limits{})
+	require.NoError(t, err)
+	_, err = readStream(t, stored, limit.Limits{Bytes: 1 << 20})
+	require.ErrorContains(t, err, "--max-bytes")
+}

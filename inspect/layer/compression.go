@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/ccgate/ccgate/inspect/inflate"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // maxWindow is the largest zstd window that is accepted, in bytes. It is what
@@ -26,51 +27,71 @@ const (
 	compressionZstd = "zstd"
 )
 
-var (
-	gzipMagic = []byte{0x1f, 0x8b}
-	zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
-)
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// magicSize is how many bytes tell a compression.
+const magicSize = 6
 
 // sniff tells the compression of a stream from its first bytes. Media types
 // are not asked: they are often wrong.
 func sniff(br *bufio.Reader) (string, error) {
-	head, err := br.Peek(4)
+	head, err := br.Peek(magicSize)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
+	return compressionOf(head), nil
+}
+
+// compressionOf returns one of the constants, or the name of a compression that is not read.
+func compressionOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, gzipMagic):
-		return compressionGzip, nil
-	case bytes.Equal(head, zstdMagic), skippableFrame(head):
-		return compressionZstd, nil
+		return compressionGzip
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}), skippableFrame(head):
+		return compressionZstd
+	case bytes.HasPrefix(head, []byte("BZh")):
+		return "bzip2"
+	case bytes.HasPrefix(head, []byte("\xfd7zXZ\x00")):
+		return "xz"
 	}
-	return compressionNone, nil
+	return compressionNone
+}
+
+// IsCompressed reports whether the bytes that r begins with are those of a compression,
+// one that is not read included.
+func IsCompressed(r io.ReaderAt) (bool, error) {
+	var head [magicSize]byte
+	n, err := r.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return compressionOf(head[:n]) != compressionNone, nil
 }
 
 // skippableFrame recognises the frames that zstd:chunked layers may start
 // with (RFC 8878, section 3.1.2): 0x184D2A50 to 0x184D2A5F, little-endian.
 func skippableFrame(head []byte) bool {
-	return len(head) == 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
+	return len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18
 }
 
 // ErrCompression is a compression that is not read.
 var ErrCompression = errors.New("unknown compression")
 
 // Decompress returns the bytes behind a stream that may be compressed with gzip
-// or zstd. Others that are known by their magic are an error that wraps [ErrCompression].
-func Decompress(r io.Reader) (io.Reader, error) {
-	s := &stages{stored: bufio.NewReaderSize(r, storedBuffer), unzip: fastGzip}
+// or zstd, and counts them against a budget. Others that are known by their magic are an
+// error that wraps [ErrCompression].
+func Decompress(r io.Reader, budget *limit.Budget) (*Counted, error) {
+	passed := &tally{r: r}
+	s := &stages{stored: bufio.NewReaderSize(passed, storedBuffer), unzip: fastGzip}
 	compression, err := sniff(s.stored)
 	if err != nil {
 		return nil, err
 	}
-	head, _ := s.stored.Peek(6) // an error comes again
-	for name, magic := range map[string]string{"bzip2": "BZh", "xz": "\xfd7zXZ\x00"} {
-		if strings.HasPrefix(string(head), magic) {
-			return nil, fmt.Errorf("%w: %s", ErrCompression, name)
-		}
+	plain, err := s.decoder(compression)
+	if err != nil {
+		return nil, err
 	}
-	return s.decoder(compression)
+	return &Counted{r: plain, stored: passed.count, budget: budget}, nil
 }
 
 // decoder returns the bytes behind a compressed stream.
@@ -85,8 +106,10 @@ func (s *stages) decoder(compression string) (io.Reader, error) {
 			return nil, fmt.Errorf("zstd: %w", err)
 		}
 		return zstdReader{d}, nil
+	case compressionNone:
+		return s.stored, nil
 	}
-	return s.stored, nil
+	return nil, fmt.Errorf("%w: %s", ErrCompression, compression)
 }
 
 // zstdReader says where errors come from.

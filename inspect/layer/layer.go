@@ -183,7 +183,7 @@ func (s *stages) cause(err error) error {
 	if errors.As(err, &over) || s.plain == nil || s.passed.failed() != nil {
 		return s.transfer(err)
 	}
-	_, rest := io.Copy(io.Discard, &countedReader{r: s.plain, stored: s.passed.count, budget: s.opt.Budget})
+	_, rest := io.Copy(io.Discard, &Counted{r: s.plain, stored: s.passed.count, budget: s.opt.Budget})
 	if errors.As(rest, &over) {
 		return rest // the decoder is still at work
 	}

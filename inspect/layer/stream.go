@@ -54,9 +54,9 @@ func (t *tally) failed() error {
 	return nil
 }
 
-// countedReader counts the bytes of an uncompressed layer against the budget
-// of the image and against what is stored of the layer so far.
-type countedReader struct {
+// Counted counts the bytes of an uncompressed layer, or archive, against a budget and
+// against what is stored of them so far. Going beyond is a [*limit.Error].
+type Counted struct {
 	r      io.Reader
 	n      int64
 	stored func() int64
@@ -64,7 +64,7 @@ type countedReader struct {
 }
 
 // Read implements io.Reader.
-func (c *countedReader) Read(p []byte) (int, error) {
+func (c *Counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
 	if over := c.budget.Bytes(int64(n)); over != nil {
@@ -75,6 +75,9 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+// Offset is the number of bytes read.
+func (c *Counted) Offset() int64 { return c.n }
 
 const (
 	// blockSize is the size of the blocks that stages hand on.

@@ -14,7 +14,7 @@ import (
 // walkTar reads a tar once, to the end of the stream.
 func walkTar(r io.Reader, stored func() int64, opt Options) (*Content, error) {
 	w := &walk{budget: opt.Budget, scan: opt.Scan, content: &Content{}}
-	w.counted = &countedReader{r: r, stored: stored, budget: opt.Budget}
+	w.counted = &Counted{r: r, stored: stored, budget: opt.Budget}
 	w.tar = tar.NewReader(w.counted)
 	end := int64(0)
 	for {
@@ -62,7 +62,7 @@ func IsSparse(h *tar.Header) bool {
 // walk is the state of one walk over a layer.
 type walk struct {
 	tar     *tar.Reader
-	counted *countedReader
+	counted *Counted
 	scan    Scanner
 	budget  *limit.Budget
 	content *Content
