@@ -98,7 +98,14 @@ func (h *head) copy(p []byte, off int64) {
 
 // nameMark stands in the names of sections. Nothing leads to them before the section
 // table, which lld places behind all symbol names.
-var nameMark = []byte("\x00.shstrtab\x00")
+var (
+	nameMark = []byte("\x00.shstrtab\x00")
+	rareMark = []byte("shstrtab\x00")
+)
+
+// nameRoom is how much of the names before the mark is kept: compilers write some
+// hundred bytes.
+const nameRoom = 4 << 10
 
 // keeper passes a stream through and keeps its head, the ranges that
 // ReadAt was asked for in vain while they were still ahead, and what may be the names of
@@ -110,7 +117,8 @@ type keeper struct {
 	headLimit int64
 	spans     []*span
 	kept      int64
-	names     *span // around the last nameMark
+	names     *span  // around the last nameMark
+	recent    []byte // the last nameRoom bytes
 	ready     func()
 	began     bool
 	// block is what the current Read passed; set while ready runs, so that a
@@ -144,18 +152,42 @@ func (k *keeper) keepNames(block []byte, start int64) {
 	if k.names != nil {
 		k.names.take(block, start)
 	}
-	last := -1
-	for from := 0; ; from = last + len(nameMark) {
-		i := bytes.Index(block[from:], nameMark)
+	if i, ok := lastMark(k.recent, block); ok {
+		at, first := start+int64(i), start-int64(len(k.recent))
+		s := &span{off: max(at-nameRoom, first), end: min(at+margin, k.size)}
+		s.data = make([]byte, 0, s.end-s.off)
+		s.take(k.recent, first)
+		s.take(block, start)
+		k.names = s
+	}
+	if len(block) < nameRoom {
+		block = append(k.recent, block...)
+	}
+	k.recent = append(k.recent[:0], block[max(0, len(block)-nameRoom):]...)
+}
+
+// lastMark returns where the last nameMark in block begins, or one that ends in it and
+// began in what came before.
+func lastMark(before, block []byte) (at int, ok bool) {
+	// What it begins with stands nearly everywhere; it is faster to look for the rest.
+	common := len(nameMark) - len(rareMark)
+	for from := 0; ; {
+		i := bytes.Index(block[from:], rareMark)
 		if i < 0 {
 			break
 		}
-		last = from + i
+		if i += from; i >= common && bytes.HasPrefix(block[i-common:], nameMark) {
+			at, ok = i-common, true
+		}
+		from = i + 1
 	}
-	if at := start + int64(last); last >= 0 {
-		k.names = &span{off: max(at-margin, start), end: min(at+margin, k.size)}
-		k.names.take(block, start)
+	if ok {
+		return at, true
 	}
+	left := min(len(before), len(nameMark)-1)
+	seam := append(append(make([]byte, 0, 2*len(nameMark)), before[len(before)-left:]...), block[:min(len(block), len(nameMark)-1)]...)
+	at = bytes.LastIndex(seam, nameMark)
+	return at - left, at >= 0
 }
 
 // read fills the first block, however small the reads of a decompressor are: the
