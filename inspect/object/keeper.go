@@ -119,6 +119,7 @@ type keeper struct {
 	kept      int64
 	names     *span  // around the last nameMark
 	recent    []byte // the last nameRoom bytes
+	loaded    []hostelf.Prog
 	ready     func()
 	began     bool
 	// block is what the current Read passed; set while ready runs, so that a
@@ -152,7 +153,7 @@ func (k *keeper) keepNames(block []byte, start int64) {
 	if k.names != nil {
 		k.names.take(block, start)
 	}
-	if i, ok := lastMark(k.recent, block); ok {
+	if i, ok := k.mark(block, start); ok {
 		at, first := start+int64(i), start-int64(len(k.recent))
 		s := &span{off: max(at-nameRoom, first), end: min(at+margin, k.size)}
 		s.data = make([]byte, 0, s.end-s.off)
@@ -164,6 +165,16 @@ func (k *keeper) keepNames(block []byte, start int64) {
 		block = append(k.recent, block...)
 	}
 	k.recent = append(k.recent[:0], block[max(0, len(block)-nameRoom):]...)
+}
+
+// mark looks for nameMark where it can be: names are no part of what is loaded.
+func (k *keeper) mark(block []byte, start int64) (at int, ok bool) {
+	for _, p := range k.loaded {
+		if uint64(start) >= p.Off+uint64(len(nameMark)) && uint64(start)+uint64(len(block)) <= p.Off+p.Filesz {
+			return 0, false
+		}
+	}
+	return lastMark(k.recent, block)
 }
 
 // lastMark returns where the last nameMark in block begins, or one that ends in it and

@@ -213,14 +213,17 @@ func (s *scan) probe() {
 	}
 }
 
-// limitHead keeps no more of the start than the first segment, where that is
-// apart from code: the tables of a loader stand in it.
+// limitHead tells the keeper what is loaded, and has it keep no more of the start than the
+// first segment, where that is apart from code: the tables of a loader stand in it.
 func (s *scan) limitHead() {
 	st, ok := s.in.(*stream)
 	if !ok {
 		return
 	}
 	for _, p := range s.elf.Progs {
+		if p.Type == elf.PT_LOAD && p.Filesz > 0 && p.Off+p.Filesz > p.Off {
+			st.keep.loaded = append(st.keep.loaded, p)
+		}
 		if p.Type == elf.PT_LOAD && p.Off == 0 && p.Flags&elf.PF_X == 0 {
 			st.keep.headLimit = min(maxHead, max(int64(min(p.Filesz, maxHead)), margin))
 		}

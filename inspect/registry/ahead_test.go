@@ -204,3 +204,16 @@ func BenchmarkSlowConnections(b *testing.B) {
 	b.ReportMetric(one.Seconds()/float64(b.N), "s/one")
 	b.ReportMetric(many.Seconds()/float64(b.N), "s/ahead")
 }
+
+// Where no network is in between, the reader waits for the processors, and more
+// connections would only take from them.
+func TestNoRangesAheadOnLoopback(t *testing.T) {
+	f := newFixture(t)
+	f.opt.ranges = tuning{}
+	r := f.repository()
+	b := &blob{r: r, size: 1 << 40}
+	require.False(t, b.mayGoAhead())
+	f.opt.ranges = tuning{}.orDefault(false)
+	b.r = f.repository()
+	require.True(t, b.mayGoAhead())
+}

@@ -106,7 +106,7 @@ func (b *blob) readStream(p []byte) (int, error) {
 
 // mayGoAhead says whether fetching ranges ahead makes sense.
 func (b *blob) mayGoAhead() bool {
-	return b.ahead == nil && !b.single && !b.r.unranged.Load() && b.size-b.off > 3*b.r.tuning.chunk
+	return b.r.tuning.lanes > 0 && b.ahead == nil && !b.single && !b.r.unranged.Load() && b.size-b.off > 3*b.r.tuning.chunk
 }
 
 // Close implements io.Closer.

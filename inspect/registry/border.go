@@ -13,6 +13,7 @@ type border struct {
 	host      string // of the registry, with the port if it was given
 	plain     bool   // HTTP may be spoken
 	plainOnly bool   // with the registry, HTTP has to be spoken
+	loops     bool   // it is on this machine
 	// inside says whether the registry is on this machine or a private network.
 	inside func() bool
 }
@@ -38,7 +39,7 @@ func newBorder(host string, plain bool, find resolver) (border, error) {
 	if kind == public {
 		inside = sync.OnceValue(func() bool { return find.isInside(u.Hostname()) })
 	}
-	return border{host: host, plain: plain || kind == loopback, plainOnly: plain, inside: inside}, nil
+	return border{host: host, plain: plain || kind == loopback, plainOnly: plain, loops: kind == loopback, inside: inside}, nil
 }
 
 // home says whether a URL leads to the registry itself.

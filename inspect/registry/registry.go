@@ -147,7 +147,7 @@ func New(repo name.Repository, opt Options) (*Repository, error) {
 	far := named(w)
 	r := &Repository{
 		name: repo, wire: w, far: far, clock: opt.clock, manifests: opt.ManifestBytes,
-		tuning: opt.ranges.orDefault(), kept: make(map[v1.Hash][]byte),
+		tuning: opt.ranges.orDefault(rules.loops), kept: make(map[v1.Hash][]byte),
 	}
 	r.buffers = newBuffers(r.tuning)
 	if r.logins, err = newLogins(repo, rules, opt.Keychain, far); err != nil {

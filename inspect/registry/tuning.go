@@ -10,8 +10,14 @@ type tuning struct {
 	buffers int   // ranges at a time for all blobs
 }
 
-func (t tuning) orDefault() tuning {
-	if t == (tuning{}) {
+// orDefault returns what is used where nothing is set. A connection that does not leave the
+// machine is never what the reader waits for, whatever the waiting looks like.
+func (t tuning) orDefault(loops bool) tuning {
+	switch {
+	case t != tuning{}:
+	case loops:
+		return tuning{window: 16 << 20}
+	default:
 		return tuning{window: 16 << 20, chunk: 4 << 20, lanes: 4, buffers: 6}
 	}
 	return t
