@@ -52,7 +52,7 @@ func Decode(data []byte, digest string, size int64, budget *limit.Budget) (*Cont
 		Digest: s.Digest, Size: s.Size, Files: s.Files, Objects: s.Objects, Notes: s.Notes,
 		plain: s.Plain, tarEntries: s.Entries, compression: s.Compression, log: s.Log, bodies: s.Bodies,
 	}
-	if s.Digest != digest || s.Size != size {
+	if s.Digest != digest || s.Size != size || min(s.Plain, s.Entries, int64(s.Files), int64(s.Objects)) < 0 {
 		return nil, errStored
 	}
 	if err := c.check(); err != nil {

@@ -191,9 +191,11 @@ func (s *stages) cause(err error) error {
 	return s.transfer(err)
 }
 
-// transfer is the error of the transfer where there was one, and err otherwise.
+// transfer is the error of the transfer where there was one, and err otherwise. A decoder
+// that passed it on has no part in it, and another one would do no better.
 func (s *stages) transfer(err error) error {
-	if failed := s.passed.failed(); failed != nil && !errors.Is(err, failed) {
+	var decoder *gzipError
+	if failed := s.passed.failed(); failed != nil && (!errors.Is(err, failed) || errors.As(err, &decoder)) {
 		return failed
 	}
 	return err

@@ -387,6 +387,24 @@ func TestStandardDecoderTakesOver(t *testing.T) {
 	require.Equal(t, []string{"was decoded by the slower gzip decoder, because the fast one failed (no such code): please report it"}, c.Notes)
 }
 
+// A transfer that fails is no fault of the decoder. The layer was fetched once more, and where
+// that went well a note blamed the decoder.
+func TestBrokenTransferIsNotDecodedAgain(t *testing.T) {
+	stored := gzipOf(t, layertest.Tar(t, "file a.so elf:"+strings.Repeat("a", 5000)+"\nfile b.so elf:b\n"))
+	broken := errors.New("cable cut")
+	opt := Options{Scan: layertest.Scan, Budget: limit.NewBudget(limit.Limits{})}
+	for _, at := range []int{0, 5, 20, len(stored) / 2, len(stored) - 1, len(stored)} {
+		opened := 0
+		open := func(context.Context) (io.ReadCloser, error) {
+			opened++
+			return io.NopCloser(io.MultiReader(bytes.NewReader(stored[:at]), &failingReader{broken})), nil
+		}
+		_, err := Read(t.Context(), open, Claim{Digest: hashOf(stored), Size: int64(len(stored))}, opt)
+		require.Equal(t, broken, err, "at %d", at)
+		require.Equal(t, 1, opened, "at %d", at)
+	}
+}
+
 // What is no tar is read to its end for its digest, within the limits: the error of the tar was
 // returned while the decoder still read the stream.
 func TestLimitWhileTheRestIsRead(t *testing.T) {

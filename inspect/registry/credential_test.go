@@ -106,6 +106,20 @@ func TestStaleLogin(t *testing.T) {
 	require.ErrorContains(t, err, "without credentials")
 }
 
+// A file of credentials that was cut off was taken for a connection that broke.
+func TestBrokenCredentialsAreNotTriedAgain(t *testing.T) {
+	f := newFixture(t)
+	f.behind(registrytest.Basic(f.proxy, "user", "password"))
+	home := homeless(t)
+	t.Setenv("DOCKER_CONFIG", home)
+	write(t, filepath.Join(home, "config.json"), `{"auths":`, 0o600)
+	f.opt.Keychain = nil
+	_, err := f.open()
+	require.ErrorContains(t, err, "config.json\" failed (")
+	require.NotContains(t, err.Error(), "attempts")
+	require.Empty(t, f.clock.waits())
+}
+
 // Group 12: the same where the registry refuses, not who hands out tokens.
 func TestDenied(t *testing.T) {
 	f := newFixture(t)

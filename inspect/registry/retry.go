@@ -70,15 +70,19 @@ func (r *Repository) busyWait(try int, no *refusal) time.Duration {
 	return usual
 }
 
-// isPassing says whether a failure is one of the connection. Before the first
-// answer, a refused connection is taken for a wrong name.
+// isPassing says whether a failure is one of the connection, as one of a file of
+// credentials that was cut off is not. Before the first answer, a refused connection is
+// taken for a wrong name.
 func (r *Repository) isPassing(err error) bool {
 	var broken *brokenError
 	var stalled *stalledError
+	var lost *credentialError
 	var dns *net.DNSError
 	var op *net.OpError
 	var timeout net.Error
 	switch {
+	case errors.As(err, &lost):
+		return false
 	case errors.As(err, &broken), errors.As(err, &stalled):
 		return true
 	case isTLS(err):
