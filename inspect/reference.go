@@ -18,6 +18,7 @@ type Kind string
 // The kinds of references, written as their prefix; a registry image has none.
 const (
 	KindRegistry      Kind = "registry"
+	KindDockerDaemon  Kind = "docker-daemon" // of Docker or Podman
 	KindDockerArchive Kind = "docker-archive"
 	KindOCI           Kind = "oci"
 	KindOCIArchive    Kind = "oci-archive"
@@ -31,7 +32,8 @@ type Reference struct {
 	Kind Kind
 	// Text is the reference as it was written.
 	Text string
-	// Path is the file or directory; empty for a registry image.
+	// Path is the file or directory, or the name or ID of an image as a daemon is asked for
+	// it; empty for a registry image.
 	Path string
 	// Tag selects one image of an archive or layout; empty takes the only one.
 	Tag string
@@ -47,7 +49,8 @@ func (r Reference) String() string { return r.Text }
 var layoutTag = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/@+-]{0,254}$`)
 
 // ParseReference parses a reference as skopeo writes it, without a prefix for
-// a registry image: NAME[:TAG], NAME@DIGEST, docker-archive:FILE[:NAME:TAG],
+// a registry image: NAME[:TAG], NAME@DIGEST, docker-daemon:NAME[:TAG],
+// docker-daemon:NAME@DIGEST, docker-daemon:ID, docker-archive:FILE[:NAME:TAG],
 // oci:DIR[:TAG], oci-archive:FILE[:TAG], dir:ROOTFS, file:PATH, or - for an archive on standard input. As in
 // skopeo, the first colon after the path starts the tag. A reference that
 // cannot be one is a [*ReferenceError] with a hint of what to type.
@@ -58,6 +61,8 @@ func ParseReference(s string) (Reference, error) {
 	}
 	if found {
 		switch kind := Kind(prefix); kind {
+		case KindDockerDaemon:
+			return parseDaemon(s, rest)
 		case KindDockerArchive, KindOCI, KindOCIArchive:
 			return parseLayout(s, kind, rest)
 		case KindDir, KindFile:
@@ -76,7 +81,7 @@ func ParseReference(s string) (Reference, error) {
 	image, err := name.ParseReference(s)
 	if err != nil {
 		return Reference{}, badReference(s, "is not an image name",
-			"write NAME:TAG, NAME@sha256:DIGEST, or one of docker-archive:FILE, oci:DIR, oci-archive:FILE, dir:ROOTFS, file:PATH")
+			"write NAME:TAG, NAME@sha256:DIGEST, or one of docker-daemon:NAME:TAG, docker-archive:FILE, oci:DIR, oci-archive:FILE, dir:ROOTFS, file:PATH")
 	}
 	return Reference{Kind: KindRegistry, Text: s, image: image}, nil
 }
@@ -107,10 +112,10 @@ func foreignTransport(s string) error {
 		if bare, ok := strings.CutPrefix(rest, "//"); ok {
 			return badReference(s, "has a prefix that is not needed", "write "+layer.Visible(bare))
 		}
-	case "docker-daemon", "containers-storage", "ostree", "sif", "tarball":
+	case "containers-storage", "ostree", "sif", "tarball":
 		if rest != "" {
 			return badReference(s, "names a store that is not read directly",
-				"save the image to a file (docker save, podman save) and write docker-archive:FILE")
+				"write docker-daemon:NAME:TAG where podman's socket is on, or save the image to a file (podman save) and write docker-archive:FILE")
 		}
 	}
 	return nil

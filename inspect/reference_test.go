@@ -18,6 +18,7 @@ func TestParseReference(t *testing.T) {
 		"registry.test/a/b@" + digest:  {Kind: KindRegistry},
 		"a/b:c@" + digest:              {Kind: KindRegistry},
 		"docker:latest":                {Kind: KindRegistry},
+		"docker-daemon":                {Kind: KindRegistry},
 		"registry.test/team/app.tar":   {Kind: KindRegistry},
 		"localhost/app.so":             {Kind: KindRegistry},
 		"docker-archive:a/b.tar":       {Kind: KindDockerArchive, Path: "a/b.tar"},
@@ -48,29 +49,34 @@ func TestParseReferenceRefuses(t *testing.T) {
 	abs, err := filepath.Abs("tree")
 	require.NoError(t, err)
 	for in, want := range map[string]string{
-		"":                        "is empty; write NAME:TAG",
-		"image.tar":               "is a file; write docker-archive:image.tar for the output of docker save or oci-archive:image.tar",
-		"./image.tar":             "write docker-archive:./image.tar",
-		"lib.so.1":                "is a file; write file:lib.so.1",
-		"./plainword":             "is a file; write file:./plainword",
-		"./tree":                  "is a directory; write oci:./tree for an OCI layout or dir:./tree",
-		abs:                       "is a directory; write oci:" + abs,
-		"./missing":               "looks like a path, and there is nothing at it",
-		"~/x.tar":                 "looks like a path",
-		"missing.tar":             "looks like an archive, and there is no such file; check the path, and write docker-archive:",
-		"build/missing.tgz":       "looks like an archive",
-		"libmissing.so":           "looks like a file, and there is no such file; check the path, and write file:",
-		"docker-archive:":         "names no path; write docker-archive:PATH",
-		"oci::tag":                "names no path",
-		"dir:":                    "names no path; write dir:PATH",
-		"oci:dir:bad tag":         `has a tag that cannot be one: "bad tag"`,
-		"docker://a/b:c":          "has a prefix that is not needed; write a/b:c",
-		"https://registry.test/a": "write registry.test/a",
-		"docker-daemon:a:b":       "docker save",
-		"UPPER/case":              "is not an image name; write NAME:TAG",
-		"a b":                     "is not an image name",
-		"a@sha256:12":             "is not an image name",
-		"a\xffb":                  `reference "a\xffb": is not an image name`,
+		"":                         "is empty; write NAME:TAG",
+		"image.tar":                "is a file; write docker-archive:image.tar for the output of docker save or oci-archive:image.tar",
+		"./image.tar":              "write docker-archive:./image.tar",
+		"lib.so.1":                 "is a file; write file:lib.so.1",
+		"./plainword":              "is a file; write file:./plainword",
+		"./tree":                   "is a directory; write oci:./tree for an OCI layout or dir:./tree",
+		abs:                        "is a directory; write oci:" + abs,
+		"./missing":                "looks like a path, and there is nothing at it",
+		"~/x.tar":                  "looks like a path",
+		"missing.tar":              "looks like an archive, and there is no such file; check the path, and write docker-archive:",
+		"build/missing.tgz":        "looks like an archive",
+		"libmissing.so":            "looks like a file, and there is no such file; check the path, and write file:",
+		"docker-archive:":          "names no path; write docker-archive:PATH",
+		"oci::tag":                 "names no path",
+		"dir:":                     "names no path; write dir:PATH",
+		"oci:dir:bad tag":          `has a tag that cannot be one: "bad tag"`,
+		"docker://a/b:c":           "has a prefix that is not needed; write a/b:c",
+		"https://registry.test/a":  "write registry.test/a",
+		"containers-storage:a:b":   "names a store that is not read directly; write docker-daemon:NAME:TAG where podman's socket is on, or save",
+		"docker-daemon:":           "names no image; write docker-daemon:NAME:TAG",
+		"docker-daemon:a b":        "is not an image name; write docker-daemon:NAME:TAG",
+		"docker-daemon:a/../b?c":   "is not an image name",
+		"docker-daemon:a@sha256:1": "is not an image name",
+		"docker-daemon://a":        "is not an image name",
+		"UPPER/case":               "is not an image name; write NAME:TAG",
+		"a b":                      "is not an image name",
+		"a@sha256:12":              "is not an image name",
+		"a\xffb":                   `reference "a\xffb": is not an image name`,
 	} {
 		_, err := ParseReference(in)
 		var refErr *ReferenceError
@@ -84,8 +90,32 @@ func TestParseReferenceRefuses(t *testing.T) {
 	require.NoError(t, err)
 }
 
+// What a daemon is asked for.
+func TestParseDaemonReference(t *testing.T) {
+	hex := strings.Repeat("0a", 32)
+	for in, want := range map[string]string{
+		"a":                              "a:latest",
+		"cafe":                           "cafe:latest",
+		"team/app:1.2":                   "team/app:1.2",
+		"localhost:5000/a__b/c-d":        "localhost:5000/a__b/c-d:latest",
+		"[::1]:5000/a:V_1":               "[::1]:5000/a:V_1",
+		"app@sha256:" + hex:              "app@sha256:" + hex,
+		"r.test/app:1@sha256:" + hex:     "r.test/app:1@sha256:" + hex,
+		hex:                              hex,
+		hex[:12]:                         hex[:12],
+		hex[:11]:                         hex[:11] + ":latest",
+		"sha256:" + hex:                  "sha256:" + hex,
+		hex[:12] + ":1":                  hex[:12] + ":1",
+		"registry.test/deadbeefdeadbeef": "registry.test/deadbeefdeadbeef:latest",
+	} {
+		got, err := ParseReference("docker-daemon:" + in)
+		require.NoError(t, err, in)
+		require.Equal(t, Reference{Kind: KindDockerDaemon, Text: "docker-daemon:" + in, Path: want}, got)
+	}
+}
+
 func FuzzParseReference(f *testing.F) {
-	for _, s := range []string{"ubuntu:24.04", "oci:a:b", "docker-archive:x:y:z", "dir:/", "file:", "a@sha256:00", "docker://x", "./x", ":", "\xff", "-"} {
+	for _, s := range []string{"ubuntu:24.04", "oci:a:b", "docker-archive:x:y:z", "dir:/", "file:", "a@sha256:00", "docker://x", "docker-daemon:x:y", "./x", ":", "\xff", "-"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -64,6 +64,8 @@ func Open(ctx context.Context, ref Reference, opt Options) (*Source, error) {
 	switch ref.Kind {
 	case KindRegistry:
 		return openRegistry(ctx, ref, opt)
+	case KindDockerDaemon:
+		return openDaemon(ctx, ref, opt)
 	case KindOCI:
 		return openLayout(ctx, ref, opt)
 	case KindOCIArchive, KindDockerArchive:

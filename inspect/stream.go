@@ -49,7 +49,7 @@ func openStream(ctx context.Context, ref Reference, r io.Reader, opt Options) (*
 	p := newProgress(opt.Progress, nil)
 	defer p.stop()
 	err := a.read(ctx, &layer.Watched{Ctx: ctx, R: r, Seen: p.add})
-	if errors.Is(err, errNoTar) {
+	if errors.Is(err, errNoTar) && ref.Kind != KindDockerDaemon {
 		return nil, badReference(ref.Text, "is not a tar archive", "docker save and podman save write one")
 	}
 	if errors.Is(err, layer.ErrCompression) {

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 //
 //	exits STATUS COMMAND...   the command ends with this status
 //	image ARCHIVE RECIPE      writes an image (imagetest.Parse)
+//	daemon NAME ARCHIVE       starts a container daemon that has this image
 //	schema NAME FILE          FILE is valid by docs/schema/NAME.json
 //	edit FILE KEY VALUE       sets a key at the top of a JSON file
 //
@@ -44,7 +45,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "image": image, "schema": schema, "edit": edit,
+			"exits": exits, "image": image, "daemon": daemon, "schema": schema, "edit": edit,
 		},
 	})
 }
