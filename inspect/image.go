@@ -30,7 +30,7 @@ func Image(ctx context.Context, ref Reference, opt Options) (*facts.Image, error
 	}
 	defer src.Close()
 	var contents map[string]*layer.Content
-	pool, err := newPool(src.Images, opt)
+	pool, err := newPool(ctx, src.Images, opt)
 	if err == nil {
 		contents, err = pool.read(ctx)
 	}

@@ -46,7 +46,7 @@ func readKept(t testing.TB, ref string, dir *cache.Dir, extractor string, l limi
 	t.Helper()
 	parsed, err := ParseReference(ref)
 	require.NoError(t, err)
-	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Registry: registry.Options{Keychain: authn.NewMultiKeychain()}, Cache: dir, Extractor: extractor, Limits: l})
+	return Image(t.Context(), parsed, Options{Scan: layertest.Scan, Registry: registry.Options{Keychain: authn.NewMultiKeychain()}, Cache: &cache.Tiers{Local: dir}, Extractor: extractor, Limits: l})
 }
 
 func TestCacheCostsNewLayersOnly(t *testing.T) {
@@ -148,20 +148,20 @@ func TestDamagedCacheIsNoFailure(t *testing.T) {
 	require.NoError(t, err)
 	path := t.TempDir()
 	dir := cache.NewDir(path, 0)
-	key := kept{dir, "1"}.key(Layer{Layer: want.Platforms[0].Layers[0]})
+	key := kept{extractor: "1"}.key(Layer{Layer: want.Platforms[0].Layers[0]})
 	good := func() string {
 		_, err := readKept(t, ref, dir, "1", limit.Limits{})
 		require.NoError(t, err)
-		data, ok := dir.Get(key)
+		e, ok := dir.Get(key)
 		require.True(t, ok)
-		return string(data)
+		return string(e.Data)
 	}()
 	for _, data := range []string{
 		"", "{}", "[]", strings.Replace(good, `"size":`, `"size":9`, 1), strings.Replace(good, `"log":"`, `"log":"AAAA`, 1),
 		strings.Replace(good, `"bodies":[`, `"bodies":[null,`, 1), strings.Replace(good, `sha256:`, `sha512:`, 1),
 	} {
 		require.NotEqual(t, good, data)
-		require.NoError(t, dir.Put(key, []byte(data)))
+		require.NoError(t, dir.Put(key, cache.Entry{Data: []byte(data)}))
 		got, err := readKept(t, ref, dir, "1", limit.Limits{})
 		require.NoError(t, err, data)
 		require.Equal(t, want, got, data)

@@ -18,9 +18,10 @@ type Options struct {
 	Scan      layer.Scanner
 	// Input is what the reference "-" reads.
 	Input io.Reader
-	// Cache keeps what was read of layers for the next run; nil keeps nothing.
+	// Cache keeps what was read of layers for the next run, and for other machines; nil
+	// keeps nothing. It is for the caller to close.
 	// Extractor has to change whenever Scan finds something else in a file.
-	Cache     *cache.Dir
+	Cache     *cache.Tiers
 	Extractor string
 	// Progress is told how far reading has come. Calls do not overlap.
 	Progress func(Progress)

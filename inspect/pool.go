@@ -23,32 +23,46 @@ type pool struct {
 	progress *progress
 }
 
-// newPool takes the layers of all platforms and looks for them in the cache.
-func newPool(images []SourceImage, opt Options) (*pool, error) {
+// newPool takes the layers of all platforms and looks for them in the cache. Those that
+// others read are marked.
+func newPool(ctx context.Context, images []SourceImage, opt Options) (*pool, error) {
 	p := &pool{parallel: opt.parallel(), known: make(map[string]*layer.Content), kept: kept{opt.Cache, opt.Extractor}}
 	budget := limit.NewBudget(opt.Limits)
-	seen := make(map[string]bool)
+	layers := distinct(images)
+	hits, err := p.kept.get(ctx, layers, budget)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range layers {
+		if h, ok := hits[l.key()]; ok {
+			p.known[l.key()] = h.content
+		} else {
+			p.layers = append(p.layers, l)
+		}
+	}
 	for _, img := range images {
-		for _, l := range img.Layers {
-			if l.Refused != "" || seen[l.key()] {
-				continue
-			}
-			seen[l.key()] = true
-			c, err := p.kept.get(l, budget)
-			switch {
-			case err != nil:
-				return nil, &layerError{l.key(), err}
-			case c != nil:
-				p.known[l.key()] = c
-			default:
-				p.layers = append(p.layers, l)
-			}
+		for i := range img.Layers {
+			img.Layers[i].From = hits[img.Layers[i].key()].from
 		}
 	}
 	slices.SortStableFunc(p.layers, func(a, b Layer) int { return cmp.Compare(b.Size, a.Size) })
 	p.progress = newProgress(opt.Progress, p.layers)
 	p.options = layer.Options{Scan: opt.Scan, Budget: budget, Seen: p.progress.add}
 	return p, nil
+}
+
+// distinct returns the layers that can be read, each once.
+func distinct(images []SourceImage) (layers []Layer) {
+	seen := make(map[string]bool)
+	for _, img := range images {
+		for _, l := range img.Layers {
+			if l.Refused == "" && !seen[l.key()] {
+				seen[l.key()] = true
+				layers = append(layers, l)
+			}
+		}
+	}
+	return layers
 }
 
 // layerError says which layer could not be read.
@@ -63,7 +77,7 @@ func (e *layerError) Unwrap() error { return e.err }
 // read returns what the layers hold, by key. After an error it starts no other
 // layer, and returns the first error in their order that is a cause.
 func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	reading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer p.progress.stop()
 	contents := make([]*layer.Content, len(p.layers))
@@ -73,13 +87,13 @@ func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 	for range min(p.parallel, len(p.layers)) {
 		workers.Go(func() {
 			for i := range queue {
-				if errs[i] = ctx.Err(); errs[i] == nil {
-					contents[i], errs[i] = p.layers[i].read(ctx, p.options)
+				if errs[i] = reading.Err(); errs[i] == nil {
+					contents[i], errs[i] = p.layers[i].read(reading, p.options)
 				}
 				if errs[i] != nil {
 					cancel()
 				} else {
-					p.kept.put(p.layers[i], contents[i])
+					p.kept.put(ctx, p.layers[i], contents[i])
 				}
 				p.progress.layer()
 			}

@@ -27,6 +27,7 @@ func Check(tool Tool, img *facts.Image, k *matrix.Knowledge, fleet *matrix.Fleet
 func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 	r.Image.Platforms = append(r.Image.Platforms, Platform{
 		Name: p.platform.Name, Digest: p.platform.Digest, Layers: len(p.platform.Layers), Totals: p.platform.Totals,
+		Shared: sharedLayers(p.platform.Layers),
 	})
 	for _, u := range p.unread {
 		r.Unread = append(r.Unread, Unread{Platform: p.platform.Name, Location: p.location(u.Path, u.Layer), Reason: u.Reason})

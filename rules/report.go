@@ -1,12 +1,15 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/rules/coverage"
 )
 
-// Schema is the version of the JSON form of [Report].
-const Schema = 1
+// Schema is the version of the JSON form of [Report]. Version 1 is the same without
+// [Platform.Shared].
+const Schema = 2
 
 // Verdict is the answer for a target or for the whole image.
 type Verdict string
@@ -60,6 +63,32 @@ type Platform struct {
 	Digest string       `json:"digest,omitempty"`
 	Layers int          `json:"layers"`
 	Totals facts.Totals `json:"totals"`
+	// Shared says which layers were not read, because a shared cache has what others read
+	// of them.
+	Shared []Shared `json:"sharedCache,omitempty"`
+}
+
+// Shared are the layers whose facts came from one repository.
+type Shared struct {
+	Repository string `json:"repository"`
+	// Layers are digests, lowest layer first.
+	Layers []string `json:"layers"`
+}
+
+// sharedLayers groups layers that were not read by where their facts came from.
+func sharedLayers(layers []facts.Layer) (shared []Shared) {
+	for _, l := range layers {
+		if l.From == "" {
+			continue
+		}
+		i := slices.IndexFunc(shared, func(s Shared) bool { return s.Repository == l.From })
+		if i < 0 {
+			i = len(shared)
+			shared = append(shared, Shared{Repository: l.From})
+		}
+		shared[i].Layers = append(shared[i].Layers, l.Digest)
+	}
+	return shared
 }
 
 // Fleet says what the image was judged against.

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func entry(data string) Entry { return Entry{Data: []byte(data)} }
+
 func key(n int) Key { return Key{Digest: fmt.Sprintf("sha256:%064x", n), Extractor: "1.2"} }
 
 func TestRoundTrip(t *testing.T) {
@@ -22,15 +24,15 @@ func TestRoundTrip(t *testing.T) {
 	_, ok := d.Get(key(1))
 	require.False(t, ok)
 	for n, data := range [][]byte{nil, []byte("facts"), bytes.Repeat([]byte("facts "), 1<<20)} {
-		require.NoError(t, d.Put(key(n), data))
+		require.NoError(t, d.Put(key(n), Entry{Data: data}))
 		got, ok := NewDir(path, 0).Get(key(n))
 		require.True(t, ok)
-		require.Equal(t, len(data), len(got))
-		require.True(t, bytes.Equal(data, got))
+		require.Equal(t, len(data), len(got.Data))
+		require.True(t, bytes.Equal(data, got.Data))
 	}
-	require.NoError(t, d.Put(key(1), []byte("newer")))
+	require.NoError(t, d.Put(key(1), entry("newer")))
 	got, _ := d.Get(key(1))
-	require.Equal(t, "newer", string(got))
+	require.Equal(t, "newer", string(got.Data))
 	_, ok = d.Get(Key{key(1).Digest, "1.3"})
 	require.False(t, ok, "another extractor")
 }
@@ -41,7 +43,7 @@ func TestKeysThatArePaths(t *testing.T) {
 		{"sha256:../../x", "1"}, {"", "1"}, {"sha256:" + strings.Repeat("g", 64), "1"}, {"md5:00", "1"},
 		{key(1).Digest, ""}, {key(1).Digest, "../1"}, {key(1).Digest, strings.Repeat("1", 33)},
 	} {
-		require.Error(t, d.Put(k, []byte("x")), k)
+		require.Error(t, d.Put(k, entry("x")), k)
 		_, ok := d.Get(k)
 		require.False(t, ok, k)
 	}
@@ -51,7 +53,7 @@ func TestKeysThatArePaths(t *testing.T) {
 func TestDamagedEntriesAreMisses(t *testing.T) {
 	path := t.TempDir()
 	d := NewDir(path, 0)
-	require.NoError(t, d.Put(key(1), []byte(strings.Repeat("facts ", 100))))
+	require.NoError(t, d.Put(key(1), entry(strings.Repeat("facts ", 100))))
 	name, err := d.file(key(1))
 	require.NoError(t, err)
 	whole, err := os.ReadFile(name)
@@ -62,7 +64,7 @@ func TestDamagedEntriesAreMisses(t *testing.T) {
 		flipped[n] ^= 1
 		damaged = append(damaged, whole[:n], flipped)
 	}
-	other, err := encode(key(2), []byte("facts of another layer"))
+	other, err := encode(key(2), entry("facts of another layer"))
 	require.NoError(t, err)
 	for _, raw := range append(damaged, other) {
 		require.NoError(t, os.WriteFile(name, raw, 0o600))
@@ -73,38 +75,38 @@ func TestDamagedEntriesAreMisses(t *testing.T) {
 	require.NoError(t, os.Mkdir(name, 0o700))
 	_, ok := d.Get(key(1))
 	require.False(t, ok, "a directory in its place")
-	require.Error(t, d.Put(key(1), nil))
+	require.Error(t, d.Put(key(1), Entry{}))
 	require.NoError(t, os.Remove(name))
 	require.NoError(t, os.Symlink("/dev/zero", name))
 	_, ok = d.Get(key(1))
 	require.False(t, ok, "a link in its place")
-	require.NoError(t, d.Put(key(1), []byte("again")))
+	require.NoError(t, d.Put(key(1), entry("again")))
 	got, ok := d.Get(key(1))
 	require.True(t, ok)
-	require.Equal(t, "again", string(got))
+	require.Equal(t, "again", string(got.Data))
 }
 
 func TestUnusableDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	d := NewDir(file, 0)
-	require.Error(t, d.Put(key(1), []byte("x")))
+	require.Error(t, d.Put(key(1), entry("x")))
 	_, ok := d.Get(key(1))
 	require.False(t, ok)
 }
 
 func TestOldestEntriesGoFirst(t *testing.T) {
-	noise := func(n int) []byte { // of one size, compressed too
+	digits := func(n int) []byte { // of one size, compressed too
 		sum := sha256.Sum256([]byte{byte(n)})
 		return sum[:]
 	}
 	now := time.Now()
-	one, err := encode(key(0), noise(0))
+	one, err := encode(key(0), Entry{Data: digits(0)})
 	require.NoError(t, err)
 	d := NewDir(t.TempDir(), int64(len(one))*10)
 	d.now = func() time.Time { return now }
 	for n := range 10 {
-		require.NoError(t, d.Put(key(n), noise(n)))
+		require.NoError(t, d.Put(key(n), Entry{Data: digits(n)}))
 		name, err := d.file(key(n))
 		require.NoError(t, err)
 		at := now.Add(time.Duration(n-100) * time.Hour)
@@ -112,7 +114,7 @@ func TestOldestEntriesGoFirst(t *testing.T) {
 	}
 	_, ok := d.Get(key(0)) // the oldest was used
 	require.True(t, ok)
-	require.NoError(t, d.Put(key(10), noise(10)))
+	require.NoError(t, d.Put(key(10), Entry{Data: digits(10)}))
 	for n := range 11 {
 		_, ok := d.Get(key(n))
 		require.Equal(t, n != 1 && n != 2, ok, n)
@@ -121,7 +123,7 @@ func TestOldestEntriesGoFirst(t *testing.T) {
 
 func TestLeftoversAreSwept(t *testing.T) {
 	d := NewDir(t.TempDir(), 0)
-	require.NoError(t, d.Put(key(1), nil))
+	require.NoError(t, d.Put(key(1), Entry{}))
 	old, young := filepath.Join(d.path, tempPrefix+"1"), filepath.Join(d.path, tempPrefix+"2")
 	for _, name := range []string{old, young} {
 		require.NoError(t, os.WriteFile(name, nil, 0o600))
@@ -129,7 +131,7 @@ func TestLeftoversAreSwept(t *testing.T) {
 	at := time.Now().Add(-2 * tempAge)
 	require.NoError(t, os.Chtimes(old, at, at))
 	next := NewDir(filepath.Dir(d.path), 0) // as another process
-	require.NoError(t, next.Put(key(2), nil))
+	require.NoError(t, next.Put(key(2), Entry{}))
 	require.NoFileExists(t, old)
 	require.FileExists(t, young)
 }
@@ -143,8 +145,8 @@ func TestCleanSparesForeignFiles(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, files)
 	require.Zero(t, size)
-	require.NoError(t, d.Put(key(1), []byte("x")))
-	require.NoError(t, d.Put(key(2), []byte("y")))
+	require.NoError(t, d.Put(key(1), entry("x")))
+	require.NoError(t, d.Put(key(2), entry("y")))
 	files, size, err = d.Clean()
 	require.NoError(t, err)
 	require.Equal(t, 2, files)
@@ -161,11 +163,11 @@ func TestManyWritersOfOneDirectory(t *testing.T) {
 			d := NewDir(path, 2000)
 			for n := range 50 {
 				data := []byte(fmt.Sprint("facts ", n))
-				if err := d.Put(key(n), data); err != nil {
+				if err := d.Put(key(n), Entry{Data: data}); err != nil {
 					t.Error(err)
 				}
-				if got, ok := d.Get(key(n)); ok && !bytes.Equal(got, data) {
-					t.Errorf("%q", got)
+				if got, ok := d.Get(key(n)); ok && !bytes.Equal(got.Data, data) {
+					t.Errorf("%q", got.Data)
 				}
 			}
 		})
@@ -183,18 +185,42 @@ func TestDefaultPath(t *testing.T) {
 	}
 }
 
+// An entry says where it came from, and one that says so wrongly is none.
+func TestOrigin(t *testing.T) {
+	d := NewDir(t.TempDir(), 0)
+	e := Entry{Data: []byte("facts"), From: "registry.test/cache"}
+	require.NoError(t, d.Put(key(1), e))
+	got, ok := d.Get(key(1))
+	require.True(t, ok)
+	require.Equal(t, e, got)
+	e.From = " "
+	raw, err := encode(key(1), e)
+	require.NoError(t, err)
+	got, err = decode(key(1), raw)
+	require.NoError(t, err)
+	require.Equal(t, e, got)
+	longer := Key{key(1).Digest, "1.20"}
+	raw, err = encode(longer, Entry{})
+	require.NoError(t, err)
+	_, err = decode(key(1), raw)
+	require.ErrorIs(t, err, errEntry, "the rest of a version is no origin")
+}
+
 func FuzzDecode(f *testing.F) {
-	raw, err := encode(key(1), []byte("facts"))
-	require.NoError(f, err)
-	f.Add(raw)
-	f.Add(raw[:len(raw)-1])
+	for _, e := range []Entry{entry("facts"), {From: "registry.test/cache"}} {
+		raw, err := encode(key(1), e)
+		require.NoError(f, err)
+		f.Add(raw)
+		f.Add(raw[:len(raw)-1])
+	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		if data, err := decode(key(1), raw); err == nil {
-			again, err := encode(key(1), data)
+		if e, err := decode(key(1), raw); err == nil {
+			again, err := encode(key(1), e)
 			require.NoError(t, err)
 			got, err := decode(key(1), again)
 			require.NoError(t, err)
-			require.True(t, bytes.Equal(data, got))
+			require.True(t, bytes.Equal(e.Data, got.Data))
+			require.Equal(t, e.From, got.From)
 		}
 	})
 }

@@ -10,8 +10,9 @@
 // a field or removes one needs a new version.
 package facts
 
-// Schema is the version of the JSON form of [Image].
-const Schema = 1
+// Schema is the version of the JSON form of [Image]. Version 1 is the same without
+// [Layer.From].
+const Schema = 2
 
 // Image is everything read from one reference.
 type Image struct {
@@ -82,6 +83,9 @@ type Layer struct {
 	// CreatedBy is the history step that made the layer, usually a
 	// Dockerfile instruction.
 	CreatedBy string `json:"createdBy,omitempty"`
+	// From is the repository of a shared cache that the facts of the layer came from; empty
+	// where the layer was read.
+	From string `json:"from,omitempty"`
 }
 
 // Totals counts what was read.

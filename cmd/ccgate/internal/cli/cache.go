@@ -9,15 +9,6 @@ import (
 	"github.com/ccgate/ccgate/inspect/cache"
 )
 
-// cache is the user's cache of layers, nil where the environment names no place for it.
-func (p *process) cache() *cache.Dir {
-	path := cache.DefaultPath(p.env)
-	if path == "" {
-		return nil
-	}
-	return cache.NewDir(path, 0)
-}
-
 func newCache(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cache",
@@ -25,7 +16,12 @@ func newCache(p *process) *cobra.Command {
 		Long: `A layer never changes, so what ccgate read of it is kept, by the digest that was verified, and
 the next check of an image with that layer does not fetch it. A layer of several gigabytes takes
 some hundred kilobytes. The cache lies in CCGATE_CACHE_DIR, or in the directory ccgate of the
-user's directory for caches, and is kept below 256 MiB. Verdicts are not kept.`,
+user's directory for caches, and is kept below 256 MiB. Verdicts are not kept.
+
+Machines share what they read through a repository of a registry, if one is given to check and
+inspect (--shared-cache, CCGATE_SHARED_CACHE). What comes from there is kept in the directory with
+the name of the repository, and counts only as long as that is the one in use. These commands are
+about the directory alone.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: group(""),
 	}

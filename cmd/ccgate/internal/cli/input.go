@@ -26,6 +26,7 @@ type inputFlags struct {
 	limits    limit.Limits
 	registry  registryFlags
 	noCache   bool
+	shared    sharedFlags
 	// derived is set where the platforms follow from the fleet and were not asked for.
 	derived bool
 }
@@ -36,6 +37,7 @@ func (f *inputFlags) register(cmd *cobra.Command, every string) {
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "no progress, and of a text report only the last lines")
 	cmd.Flags().StringVar(&f.progress, "progress", progressAuto, "`HOW` to show progress: auto (on a terminal), plain (a line every 10 s, for logs) or none")
 	cmd.Flags().BoolVar(&f.noCache, "no-cache", false, "read every layer, and keep nothing for the next run")
+	f.shared.register(cmd)
 	f.registry.register(cmd)
 	registerLimits(cmd, &f.limits)
 }
@@ -53,8 +55,11 @@ func (p *process) readImage(name string, in inputFlags) (*facts.Image, error) {
 	if opt.Registry, err = in.registry.options(); err != nil {
 		return nil, err
 	}
-	if !in.noCache {
-		opt.Cache, opt.Extractor = p.cache(), object.Version
+	if opt.Cache, err = p.tiers(in, opt.Registry); err != nil {
+		return nil, err
+	}
+	if opt.Extractor = object.Version; opt.Cache != nil {
+		defer opt.Cache.Close(p.ctx)
 	}
 	if in.derived && (ref.Kind == inspect.KindDir || ref.Kind == inspect.KindFile) {
 		opt.Platforms = nil // they have one platform, or none that can be told
@@ -147,8 +152,8 @@ func decodeFacts(data []byte) (*facts.Image, error) {
 	switch {
 	case head.Schema == nil:
 		return nil, fmt.Errorf("it names no schema")
-	case *head.Schema != facts.Schema:
-		return nil, fmt.Errorf("they are of schema %d, and this version of ccgate reads schema %d", *head.Schema, facts.Schema)
+	case *head.Schema < 1 || *head.Schema > facts.Schema:
+		return nil, fmt.Errorf("they are of schema %d, and this version of ccgate reads schemas 1 to %d", *head.Schema, facts.Schema)
 	}
 	var img facts.Image
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -159,6 +164,7 @@ func decodeFacts(data []byte) (*facts.Image, error) {
 	if len(img.Platforms) == 0 {
 		return nil, fmt.Errorf("it has no platform")
 	}
+	img.Schema = facts.Schema // an older one has nothing that this one says otherwise
 	return &img, checkLists(&img)
 }
 

@@ -20,7 +20,7 @@ func (f *registryFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.plainHTTP, "plain-http", false, "the registry has no TLS; one on a loopback address may always do without")
 	cmd.Flags().StringVar(&f.tlsCA, "tls-ca", "", "PEM `FILE` of certificates to trust beside those of the system")
 	cmd.Flags().BoolVar(&f.tlsVerify, "tls-verify", true, "=false accepts any certificate")
-	cmd.Flags().DurationVar(&f.stall, "stall-timeout", time.Minute, "how long a connection may be silent before it is made anew")
+	cmd.Flags().DurationVar(&f.stall, "stall-timeout", time.Minute, "how long a registry may be silent before it is asked again, or a daemon before it is given up")
 }
 
 func (f *registryFlags) options() (registry.Options, error) {

@@ -23,9 +23,9 @@ code against GPUs and NVIDIA drivers.
   ccgate check IMAGE --gpu L4,H100 --driver 535   against these
   ccgate inspect IMAGE                            what is inside
 
-An image is NAME:TAG or NAME@DIGEST in a registry, docker-archive:FILE, oci:DIR[:TAG],
-oci-archive:FILE[:TAG], dir:ROOTFS, file:PATH for a single file, or - for an archive on
-standard input: docker save app:1.2 | ccgate check -
+An image is NAME:TAG or NAME@DIGEST in a registry, docker-daemon:NAME:TAG of Docker or Podman,
+docker-archive:FILE, oci:DIR[:TAG], oci-archive:FILE[:TAG], dir:ROOTFS, file:PATH for a single
+file, or - for an archive on standard input: docker save app:1.2 | ccgate check -
 
 Exit status: 0 nothing at or above --fail-on, 1 findings, 2 usage or fleet file refused,
 3 the image or a part of it could not be read, 130 and 143 stopped by a signal.`,

@@ -5,7 +5,9 @@ package contents
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/escape"
@@ -109,6 +111,23 @@ func (p *printer) layers(layers []facts.Layer) {
 		t.Add(fmt.Sprintf("  %3d", i), layerID(l), layout.Bytes(l.Size), report.Step(l.CreatedBy))
 	}
 	p.b.WriteString(t.String())
+	p.shared(layers)
+}
+
+// shared says which layers others read.
+func (p *printer) shared(layers []facts.Layer) {
+	numbers := make(map[string][]string)
+	for i, l := range layers {
+		numbers[l.From] = append(numbers[l.From], strconv.Itoa(i))
+	}
+	delete(numbers, "") // they were read
+	for _, repository := range slices.Sorted(maps.Keys(numbers)) {
+		noun := "layers"
+		if len(numbers[repository]) == 1 {
+			noun = "layer"
+		}
+		p.line("  Facts of %s %s came from %s.", noun, strings.Join(numbers[repository], ", "), repository)
+	}
 }
 
 func layerID(l facts.Layer) string {

@@ -30,8 +30,11 @@ func TestText(t *testing.T) {
 		Schema: facts.Schema, Reference: "app:1", Source: facts.SourceImage, Digest: "sha256:0123", NotRead: []string{"linux/ppc64le"},
 		Platforms: []facts.Platform{
 			{
-				Name:   "linux/amd64",
-				Layers: []facts.Layer{{DiffID: "sha256:0123456789abcdef", Size: 5_000_000}},
+				Name: "linux/amd64",
+				Layers: []facts.Layer{
+					{DiffID: "sha256:0123456789abcdef", Size: 5_000_000}, {Digest: "sha256:1", From: "registry.example/facts"},
+					{Digest: "sha256:2"}, {Digest: "sha256:3", From: "registry.example/facts"}, {Digest: "sha256:4", From: "a\nb"},
+				},
 				Files: []facts.File{
 					{Path: "/lib/libcudart.so.12.4.127", Size: 700_000, Kind: facts.KindELF, Runtime: &facts.Runtime{Linkage: facts.LinkageShared, Version: "12.4", Evidence: "file name"}},
 					{Path: "/lib/libcut.so", Size: 10, Kind: facts.KindELF, Damage: "section table run past the end"},

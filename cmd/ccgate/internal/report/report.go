@@ -37,8 +37,8 @@ type Options struct {
 const DefaultWidth = 100
 
 // JSON prints a report, or facts, as indented JSON in which characters that could act on a
-// terminal are escaped. The forms are those of docs/schema/report-v1.json and
-// docs/schema/facts-v1.json.
+// terminal are escaped. The forms are those of docs/schema/report-v2.json and
+// docs/schema/facts-v2.json.
 func JSON(w io.Writer, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

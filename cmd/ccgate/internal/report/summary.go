@@ -47,6 +47,19 @@ func (p *printer) fleet() {
 	}
 }
 
+// shared says which part of the facts others read.
+func (p *printer) shared() {
+	for _, pl := range p.r.Image.Platforms {
+		on := ""
+		if len(p.r.Image.Platforms) > 1 {
+			on = " of " + pl.Name
+		}
+		for _, s := range pl.Shared {
+			p.line("Facts of %d of %s%s came from %s.", len(s.Layers), layout.Count(pl.Layers, "layer"), on, s.Repository)
+		}
+	}
+}
+
 // verdict prints the last line: the verdict, what it rests on and what it leaves out.
 func (p *printer) verdict() {
 	p.line("%s%s: %s. Read %s. %s.%s", p.word(), p.on(), p.counts(), p.read(), p.notRead(), p.notJudged())

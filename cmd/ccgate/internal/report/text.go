@@ -29,6 +29,7 @@ func Text(w io.Writer, r *rules.Report, opt Options) error {
 		p.unread()
 	}
 	p.fleet()
+	p.shared()
 	p.empty()
 	p.verdict()
 	_, err := io.WriteString(w, p.b.String())

@@ -74,6 +74,7 @@ func small() *rules.Report {
 	r.Unread = []rules.Unread{{Platform: "linux/amd64", Location: rules.Location{Path: "/app/lib/libtwo.so"}, Reason: "cut off at byte 4096"}}
 	r.Skipped = []rules.Unread{{Platform: "linux/amd64", Location: rules.Location{Path: "/tmp/x.whl"}, Reason: "a package archive"}}
 	r.Image.NotRead = []string{"linux/arm64"}
+	r.Image.Platforms[0].Shared = []rules.Shared{{Repository: "registry.example/team/facts", Layers: []string{"sha256:1", "sha256:2"}}}
 	return r
 }
 
