@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -114,6 +116,32 @@ func TestCacheHidesNoDamageOfAStream(t *testing.T) {
 	contents[name] = flip(contents[name], len(contents[name])/2)
 	_, err = readKept(t, "oci-archive:"+writeFile(t, layertest.Compress(t, tarFile(t, contents), "gzip")), dir, "1", limit.Limits{})
 	require.ErrorContains(t, err, "reading layer 0")
+}
+
+// A layer that is known is compared, and not looked into again.
+func TestStreamWalksNewLayersOnly(t *testing.T) {
+	b := build(t, spec{recipes: twoLayers})
+	dir := &cache.Tiers{Local: cache.NewDir(t.TempDir(), 0)}
+	archive := tarFile(t, b.layoutFiles(t))
+	scanned := 0
+	scan := func(name string, size int64, r io.Reader) (facts.File, []string, bool) {
+		scanned++
+		return layertest.Scan(name, size, r)
+	}
+	ref, err := ParseReference("-")
+	require.NoError(t, err)
+	var first *facts.Image
+	for _, before := range []int{0, 1} {
+		img, err := Image(t.Context(), ref, Options{Scan: scan, Input: bytes.NewReader(archive), Cache: dir, Extractor: "1"})
+		require.NoError(t, err)
+		if before == 0 {
+			require.NotZero(t, scanned)
+			first, scanned = img, 0
+			continue
+		}
+		require.Zero(t, scanned)
+		require.Equal(t, first, img)
+	}
 }
 
 func tarFile(t testing.TB, contents map[string][]byte) []byte {

@@ -42,7 +42,9 @@ func newPool(ctx context.Context, images []SourceImage, opt Options) (*pool, err
 	}
 	for _, img := range images {
 		for i := range img.Layers {
-			img.Layers[i].From = hits[img.Layers[i].key()].from
+			if h, ok := hits[img.Layers[i].key()]; ok {
+				img.Layers[i].From = h.from
+			}
 		}
 	}
 	slices.SortStableFunc(p.layers, func(a, b Layer) int { return cmp.Compare(b.Size, a.Size) })
@@ -92,7 +94,7 @@ func (p *pool) read(ctx context.Context) (map[string]*layer.Content, error) {
 				}
 				if errs[i] != nil {
 					cancel()
-				} else {
+				} else if w := p.layers[i].walked; w == nil || !w.known {
 					p.kept.put(ctx, p.layers[i], contents[i])
 				}
 				p.progress.layer()

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/digest"
+	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer"
 	"github.com/ccgate/ccgate/inspect/limit"
 )
@@ -31,12 +32,15 @@ type stream struct {
 	budget    *limit.Budget
 	limits    limit.Limits
 	scan      layer.Scanner
+	cache     kept
 }
 
 // walkedLayer is what a member holds if it is a layer, or why it is none.
 type walkedLayer struct {
 	content *layer.Content
 	size    int64
+	known   bool   // the content is that of the cache
+	from    string // the repository that the cache has it from
 	err     error
 }
 
@@ -44,7 +48,7 @@ type walkedLayer struct {
 func openStream(ctx context.Context, ref Reference, r io.Reader, opt Options) (*Source, error) {
 	a := &stream{
 		documents: make(map[string][]byte), walked: make(map[string]walkedLayer), links: make(map[string]string),
-		budget: limit.NewBudget(opt.Limits), limits: opt.Limits, scan: opt.Scan,
+		budget: limit.NewBudget(opt.Limits), limits: opt.Limits, scan: opt.Scan, cache: kept{tiers: opt.Cache, extractor: opt.Extractor},
 	}
 	p := newProgress(opt.Progress, nil)
 	defer p.stop()
@@ -126,13 +130,36 @@ func (a *stream) member(ctx context.Context, name string, h *tar.Header, r io.Re
 	if id := algorithm + ":" + hex; isBlob && digest.Valid(id) {
 		claim.Digest = id
 	}
-	c, err := layer.ReadStream(ctx, br, claim, layer.Options{Scan: a.scan, Budget: a.budget, DiffID: claim.Digest == ""})
-	var over *limit.Error
-	if errors.As(err, &over) || ctx.Err() != nil {
-		return err
+	w, err := a.walk(ctx, br, claim)
+	if err == nil {
+		a.walked[name] = w
 	}
-	a.walked[name] = walkedLayer{content: c, size: h.Size, err: err}
-	return nil
+	return err
+}
+
+// walk reads a member as a layer. Of one that the cache has the bytes are only compared.
+// An error ends the stream.
+func (a *stream) walk(ctx context.Context, r io.Reader, claim layer.Claim) (walkedLayer, error) {
+	w := walkedLayer{size: claim.Size}
+	l := Layer{Layer: facts.Layer{Digest: claim.Digest, Size: claim.Size}}
+	hits, err := a.cache.get(ctx, []Layer{l}, a.budget)
+	if err != nil {
+		return w, err
+	}
+	if h, ok := hits[l.key()]; ok {
+		w.content, w.known, w.from = h.content, true, h.from
+		var v *digest.Verifier
+		if v, w.err = digest.NewVerifier(r, claim.Digest, claim.Size); w.err == nil {
+			_, w.err = io.Copy(io.Discard, v)
+		}
+	} else {
+		w.content, w.err = layer.ReadStream(ctx, r, claim, layer.Options{Scan: a.scan, Budget: a.budget, DiffID: claim.Digest == ""})
+	}
+	var over *limit.Error
+	if errors.As(w.err, &over) || ctx.Err() != nil {
+		return w, w.err
+	}
+	return w, nil
 }
 
 func (a *stream) keep(name string, r io.Reader) error {
@@ -167,7 +194,7 @@ func (a *stream) settle(l *Layer) {
 		name = path.Join(layoutBlobs, algorithm, hex)
 	}
 	if w, ok := a.walked[a.follow(name)]; ok {
-		l.walked = &w
+		l.walked, l.From = &w, w.from
 	}
 }
 
