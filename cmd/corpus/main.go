@@ -7,6 +7,8 @@
 //	corpus images   builds images from them
 //	corpus compare  compares with the dumper, file by file
 //	corpus bench    measures ccgate beside the dumper
+//	corpus faults   checks an image with seeded faults
+//	corpus kill     kills ccgate while it reads an image
 //
 // The packages belong to their vendors and are never committed. They are fetched by
 // name with pip, npm and apt-get, as these are set up on the machine.
@@ -63,7 +65,7 @@ func rootCommand() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.cache, "cache", filepath.Join(".cache", "corpus"), "folder for packages and images")
 	root.PersistentFlags().StringVar(&o.testdata, "testdata", "testdata", "folder testdata of the repository")
 	root.PersistentFlags().StringVar(&o.set, "set", manifest.SetAll, "ci for at most 4 GB of downloads, or all")
-	root.AddCommand(fetchCommand(o), pinCommand(o), imagesCommand(o), compareCommand(o), benchCommand(o))
+	root.AddCommand(fetchCommand(o), pinCommand(o), imagesCommand(o), compareCommand(o), benchCommand(o), faultsCommand(o), killCommand(o))
 	return root
 }
 
