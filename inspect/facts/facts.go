@@ -53,6 +53,8 @@ type Platform struct {
 	Files []File `json:"files"`
 	// Links are the visible symbolic links, sorted by path.
 	Links []Link `json:"links,omitempty"`
+	// Texts are the visible files that tell a loader where libraries are, sorted by path.
+	Texts []Text `json:"texts,omitempty"`
 	// Unread lists what should have been read and could not be. A platform
 	// with unread files has no passing verdict.
 	Unread []Unread `json:"unread,omitempty"`
@@ -135,6 +137,8 @@ type ELF struct {
 	RPath   []string `json:"rpath,omitempty"`
 	RunPath []string `json:"runpath,omitempty"`
 	Interp  string   `json:"interp,omitempty"`
+	// NoDefaultDirs keeps the loader from its default directories (DF_1_NODEFLIB).
+	NoDefaultDirs bool `json:"noDefaultDirs,omitempty"`
 	// VersionNeeds are the symbol versions required of each needed library.
 	VersionNeeds []VersionNeed `json:"versionNeeds,omitempty"`
 	// VersionDefs are the symbol versions that the file defines, without
@@ -239,6 +243,13 @@ type Link struct {
 	Path   string `json:"path"`
 	Target string `json:"target"`
 	Layer  int    `json:"layer"`
+}
+
+// Text is a small text file: the configuration of ldconfig, or the search path of musl.
+type Text struct {
+	Path    string `json:"path"`
+	Layer   int    `json:"layer"`
+	Content string `json:"content"`
 }
 
 // Unread is a file or part of a file that was not read, with the reason.

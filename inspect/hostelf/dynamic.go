@@ -16,6 +16,7 @@ type Dynamic struct {
 	Interp         string
 	VersionNeeds   []VersionNeed
 	VersionDefs    []string
+	NoDefaultDirs  bool // DF_1_NODEFLIB
 }
 
 // VersionNeed lists the symbol versions required of one library.
@@ -31,6 +32,7 @@ type dyn struct {
 	needed, rpath, runpath []uint64
 	verneed, verneednum    uint64
 	verdef, verdefnum      uint64
+	flags1                 uint64
 }
 
 // Dynamic reads the dynamic section through the program headers, as a loader does. A
@@ -61,6 +63,7 @@ func (f *File) Dynamic(r io.ReaderAt) (*Dynamic, error) {
 		}
 		str.off = off
 	}
+	d.NoDefaultDirs = raw.flags1&uint64(elf.DF_1_NODEFLIB) != 0
 	soname := str.all(raw.soname)
 	if len(soname) > 0 {
 		d.Soname = soname[0]
@@ -112,6 +115,8 @@ func (f *File) readDyn(r io.ReaderAt, p Prog) (*dyn, error) {
 			d.verdef = v
 		case elf.DT_VERDEFNUM:
 			d.verdefnum = v
+		case elf.DT_FLAGS_1:
+			d.flags1 = v
 		}
 		if len(d.needed) > maxList {
 			return nil, &FormatError{int64(p.Off), "too many needed libraries:", len(d.needed)}

@@ -38,6 +38,7 @@ type Body struct {
 	File    *facts.File `json:"file,omitempty"`
 	Unread  []string    `json:"unread,omitempty"`
 	Skipped string      `json:"skipped,omitempty"`
+	Text    string      `json:"text,omitempty"`
 }
 
 // withBody marks a record of the log that has the next body.

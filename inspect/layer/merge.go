@@ -139,6 +139,7 @@ func (m *Merge) Collect(p *facts.Platform) {
 	collectNode(&m.tree.root, "", p)
 	slices.SortStableFunc(p.Files, func(a, b facts.File) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.Links, func(a, b facts.Link) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortStableFunc(p.Texts, func(a, b facts.Text) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.Skipped, compareUnread)
 	slices.SortStableFunc(p.Unread, compareUnread)
 }
@@ -168,6 +169,9 @@ func collectFile(b *Body, path string, layer int, p *facts.Platform) {
 		f := *b.File
 		f.Path, f.Layer = path, layer
 		p.Files = append(p.Files, f)
+	}
+	if b.Text != "" {
+		p.Texts = append(p.Texts, facts.Text{Path: path, Layer: layer, Content: b.Text})
 	}
 	if b.Skipped != "" {
 		p.Skipped = append(p.Skipped, facts.Unread{Path: path, Layer: layer, Reason: b.Skipped})

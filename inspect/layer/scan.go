@@ -23,6 +23,9 @@ func (scan Scanner) File(name string, size int64, r io.Reader) (b *Body) {
 	if size == 0 || scan == nil {
 		return nil
 	}
+	if isText(name) {
+		return readText(size, r)
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			b = &Body{Unread: []string{fmt.Sprintf("the reader failed on it: %v", p)}}
