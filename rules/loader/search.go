@@ -1,0 +1,99 @@
+package loader
+
+import (
+	"path"
+	"strings"
+)
+
+// search looks for a name without a slash in the order of glibc (ld.so(8); _dl_map_object
+// in elf/dl-load.c). It goes on after the first hit, to tell what else there is.
+func (p *process) search(o *Object) {
+	by := &p.out.Objects[o.By]
+	if len(by.file.ELF.RunPath) == 0 {
+		p.inherited(o)
+	}
+	p.inDirs(o, p.environment(), RuleEnv, "")
+	p.inDirs(o, p.expandAll(by.file.ELF.RunPath, o.By), RuleRunPath, by.Path)
+	p.cached(o)
+	if !by.file.ELF.NoDefaultDirs {
+		p.inDirs(o, p.system.defaults, RuleDefault, "")
+	}
+}
+
+// inherited searches the RPATH of the object that needs the name, of those that
+// led to it, and of the program. An object that has a RUNPATH has no RPATH.
+func (p *process) inherited(o *Object) {
+	seenProgram := false
+	for i := o.By; i >= 0; i = p.out.Objects[i].By {
+		seenProgram = seenProgram || i == 0
+		p.inRPath(o, i)
+	}
+	if !seenProgram {
+		p.inRPath(o, 0)
+	}
+}
+
+func (p *process) inRPath(o *Object, i int) {
+	from := &p.out.Objects[i]
+	if from.file != nil && len(from.file.ELF.RunPath) == 0 {
+		p.inDirs(o, p.expandAll(from.file.ELF.RPath, i), RuleRPath, from.Path)
+	}
+}
+
+// environment lists the directories of LD_LIBRARY_PATH.
+func (p *process) environment() []string {
+	value, ok := p.env["LD_LIBRARY_PATH"]
+	if !ok || value == "" {
+		return nil
+	}
+	return p.expandAll(splitList(value, ":;"), 0)
+}
+
+// expandAll expands the directories of an object's list. An empty one is the working
+// directory.
+func (p *process) expandAll(dirs []string, i int) []string {
+	from := &p.out.Objects[i]
+	out := make([]string, 0, len(dirs))
+	for _, d := range dirs {
+		d = expand(d, from.origin, p.system.lib, p.system.platform)
+		if len(d) > 1 {
+			d = strings.TrimRight(d, "/")
+		}
+		switch {
+		case d == "":
+			d = p.workDir
+		case !path.IsAbs(d):
+			d = p.workDir + "/" + d
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func (p *process) inDirs(o *Object, dirs []string, rule Rule, source string) {
+	for _, d := range dirs {
+		for _, level := range p.levels(p.program) {
+			p.take(o, d+"/"+hwcaps+"/"+level+"/"+o.Name, rule, source)
+		}
+		p.take(o, strings.TrimSuffix(d, "/")+"/"+o.Name, rule, source)
+	}
+}
+
+// cached takes what ldconfig would have found. The driver's libraries are among that.
+func (p *process) cached(o *Object) {
+	if o.Rule == RuleMissing && p.options.Injected != nil && p.options.Injected(o.Name) {
+		o.Rule = RuleInjected
+		return
+	}
+	c, ok := p.ldconfig(p.program, p.system).find(o.Name)
+	if !ok || p.out.Objects[o.By].file.ELF.NoDefaultDirs && p.system.isDefault(c.path) {
+		return
+	}
+	if o.Rule == RuleMissing {
+		o.Path, o.Real, o.Rule, o.Source, o.file = c.path, c.real, RuleConfig, c.source, c.file
+	}
+	o.also(Place{c.path, c.real})
+	for _, found := range c.later {
+		o.also(found)
+	}
+}
