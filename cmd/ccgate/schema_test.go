@@ -11,13 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/ccgate/ccgate/cmd/ccgate/internal/loading"
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/rules"
 )
 
 // TestSchemaFields keeps the published schemas and the Go types to the same fields.
 func TestSchemaFields(t *testing.T) {
-	for file, v := range map[string]any{"report-v2": rules.Report{}, "facts-v2": facts.Image{}} {
+	for file, v := range map[string]any{"report-v2": rules.Report{}, "facts-v2": facts.Image{}, "ldd-v1": loading.Listing{}} {
 		raw, err := os.ReadFile("../../docs/schema/" + file + ".json")
 		require.NoError(t, err)
 		var schema any

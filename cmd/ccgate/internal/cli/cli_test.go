@@ -156,3 +156,10 @@ func TestLimitErrorsNameFlagsThatExist(t *testing.T) {
 		require.NotNil(t, flags.Lookup(over.Name), over.Name)
 	}
 }
+
+// A single file has no file system around it.
+func TestLddOfAFile(t *testing.T) {
+	r := &runner{env: map[string]string{}}
+	require.Equal(t, ExitUsage, r.run(t, "ldd", "file:../../../../testdata/objects/12.4-host.so", "/12.4-host.so"))
+	require.Contains(t, r.stderr.String(), "a single file has no file system around it")
+}

@@ -37,7 +37,7 @@ Exit status: 0 nothing at or above --fail-on, 1 findings, 2 usage or fleet file 
 	}
 	root.SetVersionTemplate("ccgate {{.Version}}\n")
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(newCheck(p), newInspect(p), newMatrix(p), newExplain(p), newRules(p), newCache(p), newVersion(p))
+	root.AddCommand(newCheck(p), newInspect(p), newLdd(p), newMatrix(p), newExplain(p), newRules(p), newCache(p), newVersion(p))
 	return root
 }
 

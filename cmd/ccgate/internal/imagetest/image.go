@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -35,10 +34,11 @@ type Layer struct {
 	Files     []File
 }
 
-// File is a regular file.
+// File is a regular file, or a symbolic link where Link is set.
 type File struct {
 	Path string
 	Data []byte
+	Link string
 }
 
 // Archive returns the image as a tar archive that is an OCI layout. An image for
@@ -56,7 +56,11 @@ func (img Image) Archive() ([]byte, error) {
 		return nil, err
 	}
 	a.files["oci-layout"] = []byte(`{"imageLayoutVersion":"1.0.0"}`)
-	return tarOf(a.files)
+	var files []File
+	for name, data := range a.files {
+		files = append(files, File{Path: name, Data: data})
+	}
+	return tarOf(files)
 }
 
 // archive is the files of an OCI layout.
@@ -119,11 +123,7 @@ func (a archive) platform(p Platform) (v1.Manifest, v1.Descriptor, error) {
 	c := v1.ConfigFile{OS: os, Architecture: arch, Config: p.Config, RootFS: v1.RootFS{Type: "layers"}}
 	m := v1.Manifest{SchemaVersion: 2, MediaType: types.OCIManifestSchema1}
 	for _, l := range p.Layers {
-		files := map[string][]byte{}
-		for _, f := range l.Files {
-			files[strings.TrimPrefix(f.Path, "/")] = f.Data
-		}
-		content, err := tarOf(files)
+		content, err := tarOf(l.Files)
 		if err != nil {
 			return m, v1.Descriptor{}, err
 		}
@@ -141,16 +141,21 @@ func (a archive) platform(p Platform) (v1.Manifest, v1.Descriptor, error) {
 }
 
 // tarOf returns an archive of files in the order of their names.
-func tarOf(files map[string][]byte) ([]byte, error) {
+func tarOf(files []File) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		h := &tar.Header{Name: name, Mode: 0o644, Size: int64(len(files[name])), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
-		if err := w.WriteHeader(h); err != nil {
-			return nil, fmt.Errorf("%q: %w", name, err)
+	files = slices.Clone(files)
+	slices.SortStableFunc(files, func(x, y File) int { return strings.Compare(x.Path, y.Path) })
+	for _, f := range files {
+		h := &tar.Header{Name: strings.TrimPrefix(f.Path, "/"), Mode: 0o644, Size: int64(len(f.Data)), Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		if f.Link != "" {
+			h.Typeflag, h.Linkname = tar.TypeSymlink, f.Link
 		}
-		if _, err := w.Write(files[name]); err != nil {
-			return nil, fmt.Errorf("%q: %w", name, err)
+		if err := w.WriteHeader(h); err != nil {
+			return nil, fmt.Errorf("%q: %w", f.Path, err)
+		}
+		if _, err := w.Write(f.Data); err != nil {
+			return nil, fmt.Errorf("%q: %w", f.Path, err)
 		}
 	}
 	if err := w.Close(); err != nil {

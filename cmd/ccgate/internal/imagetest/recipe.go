@@ -22,9 +22,11 @@ import (
 //	copy PATH FILE                  a file of the folder
 //	half PATH FILE                  its first half
 //	so PATH ITEM...                 a shared object with device code in one container
+//	link PATH TARGET                a symbolic link
 //
 // Items of so are targets with an optional ISA and codec, "sm_80", "sm_90a/zstd",
-// "compute_80:8.4", or "needs=libcudart.so.12". A path may be quoted as in Go.
+// "compute_80:8.4", or what its dynamic section says: "needs=libcudart.so.12", "soname=",
+// "rpath=", "runpath=" and "interp=". A path may be quoted as in Go.
 // Empty lines and lines that begin with # are left out.
 func Parse(recipe, folder string) (Image, error) {
 	r := &reader{folder: folder, img: Image{Name: "test:latest", Platforms: []Platform{{Name: "linux/amd64"}}}}
@@ -95,6 +97,8 @@ func (r *reader) file(verb, rest string) (File, error) {
 		}
 	case "so":
 		f.Data, err = sharedObject(strings.Fields(rest))
+	case "link":
+		f.Link = rest
 	default:
 		err = fmt.Errorf("unknown verb %q", verb)
 	}
@@ -118,8 +122,7 @@ func sharedObject(items []string) ([]byte, error) {
 	var entries []fatbintest.Entry
 	codecs := map[string]fatbin.Codec{"": fatbin.CodecNone, "lz4": fatbin.CodecLZ4, "zstd": fatbin.CodecZstd}
 	for _, item := range items {
-		if library, ok := strings.CutPrefix(item, "needs="); ok {
-			o.Needed = append(o.Needed, library)
+		if dynamic(&o, item) {
 			continue
 		}
 		target, name, _ := strings.Cut(item, "/")
@@ -138,4 +141,24 @@ func sharedObject(items []string) ([]byte, error) {
 		o.Containers = [][]fatbintest.Entry{entries}
 	}
 	return o.Bytes(), nil
+}
+
+// dynamic takes an item that is of the dynamic section.
+func dynamic(o *fatbintest.SharedObject, item string) bool {
+	name, value, _ := strings.Cut(item, "=")
+	switch name {
+	case "needs":
+		o.Needed = append(o.Needed, value)
+	case "soname":
+		o.Soname = value
+	case "rpath":
+		o.RPath = value
+	case "runpath":
+		o.Runpath = value
+	case "interp":
+		o.Interp = value
+	default:
+		return false
+	}
+	return true
 }
