@@ -49,6 +49,10 @@ func (s situation) is(word string) bool {
 	return strings.HasPrefix(filepath.Base(s.file), word+"_")
 }
 
+func (s situation) has(name string) bool {
+	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
+}
+
 func (s situation) part(t *testing.T, name string) []byte {
 	t.Helper()
 	for _, f := range s.archive.Files {
@@ -60,8 +64,14 @@ func (s situation) part(t *testing.T, name string) []byte {
 	return nil
 }
 
+// image returns the facts of the case, given as JSON or as a recipe.
 func (s situation) image(t *testing.T) *facts.Image {
 	t.Helper()
+	if s.has("image.txt") {
+		img, err := parseRecipe(string(s.part(t, "image.txt")))
+		require.NoError(t, err, s.file)
+		return img
+	}
 	d := json.NewDecoder(bytes.NewReader(s.part(t, "facts.json")))
 	d.DisallowUnknownFields()
 	var img facts.Image

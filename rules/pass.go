@@ -9,6 +9,7 @@ import (
 	"github.com/ccgate/ccgate/matrix"
 	"github.com/ccgate/ccgate/matrix/cuda"
 	"github.com/ccgate/ccgate/rules/coverage"
+	"github.com/ccgate/ccgate/rules/loads"
 )
 
 // target is one GPU of a fleet target, for one platform of the image.
@@ -27,6 +28,13 @@ type pass struct {
 	judge    *coverage.Judge
 	targets  []target
 	subjects []*subject
+	// loads are nil for a single file, which has no file system around it.
+	loads  *loads.Set
+	actors map[string]*subject      // by path: subjects, and others that findings are about
+	byName map[string][]*facts.File // see copies
+	byPath map[string]*facts.File
+	fleet  *matrix.Fleet
+	source facts.Source
 	// unread is what counts as not read; what the fleet file calls optional is
 	// among skipped.
 	unread, skipped []facts.Unread
@@ -36,7 +44,7 @@ type pass struct {
 }
 
 func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *matrix.Fleet) *pass {
-	ps := &pass{platform: p, know: k, judge: coverage.NewJudge(k)}
+	ps := &pass{platform: p, know: k, judge: coverage.NewJudge(k), fleet: fleet, source: img.Source, actors: make(map[string]*subject)}
 	level, set := levelOf(driverFloor, fleet.Levels)
 	ps.floorLowered = set && level != driverFloor.Level
 	for _, t := range fleet.Targets {
@@ -71,6 +79,12 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	ps.pairFallbacks()
 	ps.judgeAll()
 	ps.markVariants()
+	for _, s := range ps.subjects {
+		ps.actors[s.file.Path] = s
+	}
+	if img.Source == facts.SourceImage || img.Source == facts.SourceRootfs {
+		ps.loads = loads.New(p, k)
+	}
 	return ps
 }
 

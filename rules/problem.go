@@ -22,9 +22,11 @@ type problem struct {
 	what string
 	// drivers leaves GPUs out of the message, where they do not matter.
 	drivers bool
-	found   string
-	needs   string
-	hint    string
+	// everywhere leaves all targets out: it is so on any of them.
+	everywhere bool
+	found      string
+	needs      string
+	hint       string
 	// words gives needs and hint where they depend on the file and on all of its
 	// targets; it replaces the fields.
 	words func(p *pass, s *subject, on []target) (needs, hint string)
@@ -95,7 +97,11 @@ func (p *pass) finding(r *Rule, c claim) Finding {
 		f.Targets = append(f.Targets, p.targets[i].String())
 	}
 	f.Target = f.Targets[0]
-	f.Message = fmt.Sprintf("%s: %s %s: found %s; needs %s", subjectNames(c.subjects), c.what, p.targetNames(c.targets, c.drivers), c.found, c.needs)
+	what := c.what
+	if !c.everywhere {
+		what += " " + p.targetNames(c.targets, c.drivers)
+	}
+	f.Message = fmt.Sprintf("%s: %s: found %s; needs %s", subjectNames(c.subjects), what, c.found, c.needs)
 	return f
 }
 

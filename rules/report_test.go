@@ -111,7 +111,7 @@ func TestFilesAreMerged(t *testing.T) {
 	img := s.image(t)
 	p := &img.Platforms[0]
 	for _, name := range []string{"/opt/app/b.so", "/opt/app/c.so", "/opt/app/d.so"} {
-		f := p.Files[0]
+		f := p.Files[1]
 		f.Path = name
 		p.Files = append(p.Files, f)
 	}
@@ -121,8 +121,8 @@ func TestFilesAreMerged(t *testing.T) {
 	require.Contains(t, r.Findings[0].Message, "b.so, c.so, d.so and 1 more: no code for A100")
 
 	// With another target that only one of them fails, that one stands apart.
-	p.Files[3].Code = &facts.Code{Containers: []facts.Container{{Entries: []facts.Entry{{Kind: facts.EntryCubin, Target: "sm_70"}}}}}
-	p.Files[3].Code.Containers[0].Entries = append(p.Files[3].Code.Containers[0].Entries, facts.Entry{Kind: facts.EntryCubin, Target: "sm_90"})
+	p.Files[4].Code = &facts.Code{Containers: []facts.Container{{Entries: []facts.Entry{{Kind: facts.EntryCubin, Target: "sm_70"}}}}}
+	p.Files[4].Code.Containers[0].Entries = append(p.Files[4].Code.Containers[0].Entries, facts.Entry{Kind: facts.EntryCubin, Target: "sm_90"})
 	r = rules.Check(rules.Tool{}, img, k, s.fleet(t, k))
 	require.Len(t, r.Findings, 2)
 }

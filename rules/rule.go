@@ -28,6 +28,7 @@ func All() []*Rule {
 	return []*Rule{
 		driverFloor, ptxTooNew, fatbinCompress,
 		archMissing, archSpecific, archTegra, archHole, ptxOnly, opaqueCode,
+		neededMissing,
 		unreadable,
 	}
 }

@@ -77,6 +77,13 @@ func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source 
 	if len(s.code.Entries) == 0 && s.need == (cudaNeed{}) {
 		return nil
 	}
+	s.assign(k, fleet, source)
+	return s
+}
+
+// assign finds what library a file is, and its role.
+func (s *subject) assign(k *matrix.Knowledge, fleet *matrix.Fleet, source facts.Source) {
+	f := s.file
 	name := path.Base(f.Path)
 	if f.ELF != nil && f.ELF.Soname != "" {
 		name = f.ELF.Soname
@@ -98,7 +105,6 @@ func newSubject(f *facts.File, k *matrix.Knowledge, fleet *matrix.Fleet, source 
 	default:
 		s.variant, s.member = variantOf(f.Path)
 	}
-	return s
 }
 
 func libraryRole(lib matrix.Library) Role {

@@ -24,7 +24,10 @@ type configured struct {
 }
 
 // cacheDir is a directory that ldconfig looks into.
-type cacheDir struct{ path, source string }
+type cacheDir struct {
+	path, source string
+	early        bool
+}
 
 // read reads a configuration (ldconfig(8)): a directory in each line, comments, and
 // includes with globs, which are sorted as glob(3) does.
@@ -45,7 +48,7 @@ func (c *configured) read(name string) {
 		default:
 			dir, _, _ := strings.Cut(strings.TrimSpace(line), "=") // a library type follows
 			if dir = strings.TrimRight(dir, "/ \t"); path.IsAbs(dir) && len(c.dirs) < maxDirs {
-				c.dirs = append(c.dirs, cacheDir{dir, name})
+				c.dirs = append(c.dirs, cacheDir{path: dir, source: name})
 			}
 		}
 	}
@@ -76,6 +79,7 @@ type cacheEntry struct {
 
 type cached struct {
 	path, source string
+	early        bool // its directory comes before the one that the driver is put into
 	file         *facts.File
 	real         string
 	later        []Place
@@ -91,21 +95,27 @@ func (e *cacheEntry) find(soname string) (cached, bool) {
 	return c, ok
 }
 
+// dirs lists the directories that ldconfig looks into.
+func (l *Loader) dirs(s *system) []cacheDir {
+	c := configured{view: l.view, included: make(map[string]bool)}
+	c.read(configFile)
+	for _, dir := range s.defaults {
+		c.dirs = append(c.dirs, cacheDir{path: dir, source: "built in"})
+	}
+	l.markEarly(c.dirs, s)
+	return c.dirs
+}
+
 // ldconfig returns the cache for processes like the program.
 func (l *Loader) ldconfig(program *facts.File, s *system) *cacheEntry {
 	key := program.ELF.Machine + " " + s.lib
 	if e, ok := l.cache[key]; ok {
 		return e
 	}
-	c := configured{view: l.view, included: make(map[string]bool)}
-	c.read(configFile)
-	for _, dir := range s.defaults {
-		c.dirs = append(c.dirs, cacheDir{dir, "built in"})
-	}
 	levels := l.levels(program)
 	e := &cacheEntry{plain: make(map[string]cached), level: make([]map[string]cached, len(levels))}
 	seen := make(map[string]bool)
-	for _, d := range c.dirs {
+	for _, d := range l.dirs(s) {
 		real, err := l.view.directory(d.path)
 		if err != nil || seen[real] {
 			continue
@@ -117,11 +127,23 @@ func (l *Loader) ldconfig(program *facts.File, s *system) *cacheEntry {
 				e.level[i] = make(map[string]cached)
 			}
 			sub := path.Join(hwcaps, level)
-			l.listLibraries(e.level[i], program, path.Join(real, sub), cacheDir{d.path + "/" + sub, d.source})
+			l.listLibraries(e.level[i], program, path.Join(real, sub), cacheDir{d.path + "/" + sub, d.source, d.early})
 		}
 	}
 	l.cache[key] = e
 	return e
+}
+
+// markEarly marks the directories before the one into which container runtimes put the
+// driver: the last part of the default directories that lies in /usr.
+func (l *Loader) markEarly(dirs []cacheDir, s *system) {
+	driver, _ := l.view.directory("/usr/" + s.lib)
+	for i := range dirs {
+		if real, err := l.view.directory(dirs[i].path); err == nil && real == driver {
+			return
+		}
+		dirs[i].early = true
+	}
 }
 
 // library is the file of a directory that a soname stands for.
@@ -161,11 +183,11 @@ func (l *Loader) listLibraries(into map[string]cached, program *facts.File, real
 			lib.file, lib.real = f, path.Join(real, soname) // no link is made in its place
 		}
 		if old, ok := into[soname]; ok {
-			old.later = append(old.later, Place{at, lib.real})
+			old.later = append(old.later, Place{at, lib.real, RuleConfig})
 			into[soname] = old
 			continue
 		}
-		into[soname] = cached{path: at, source: d.source, file: lib.file, real: lib.real}
+		into[soname] = cached{path: at, source: d.source, early: d.early, file: lib.file, real: lib.real}
 	}
 }
 

@@ -92,8 +92,12 @@ func (o *Object) File() *facts.File { return o.file }
 // Passed is a file that the search passed over.
 type Passed struct{ Path, Reason string }
 
-// Place is where a file is found, and the file that is there when links are followed.
-type Place struct{ Path, Real string }
+// Place is where a file is found, the file that is there when links are followed, and the
+// rule that leads there.
+type Place struct {
+	Path, Real string
+	Rule       Rule
+}
 
 // Process is what would be in memory after a load, in load order.
 type Process struct {

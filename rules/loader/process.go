@@ -50,11 +50,7 @@ func (l *Loader) Load(name string) (*Process, error) {
 	if f.ELF.Type != "dyn" && f.ELF.Type != "exec" {
 		return nil, fmt.Errorf("%s %w", name, ErrNotLoadable)
 	}
-	p := &process{
-		Loader: l, system: l.systemOf(f), program: f, out: new(Process),
-		byReal: make(map[string]int), byName: make(map[string]int), missing: make(map[string]int),
-	}
-	p.out.Musl = p.system.musl
+	p := l.begin(f)
 	p.add(Object{Name: name, By: -1, Path: name, Real: real, Rule: RuleRoot, file: f})
 	p.preload()
 	for i := 0; i < len(p.out.Objects); i++ {
@@ -68,6 +64,16 @@ func (l *Loader) Load(name string) (*Process, error) {
 		}
 	}
 	return p.out, nil
+}
+
+// begin starts a process of a program.
+func (l *Loader) begin(program *facts.File) *process {
+	p := &process{
+		Loader: l, system: l.systemOf(program), program: program, out: new(Process),
+		byReal: make(map[string]int), byName: make(map[string]int), missing: make(map[string]int),
+	}
+	p.out.Musl = p.system.musl
+	return p
 }
 
 func (p *process) add(o Object) int {
@@ -181,7 +187,7 @@ func (p *process) take(o *Object, at string, rule Rule, source string) bool {
 		return false
 	}
 	if o.Rule != RuleMissing {
-		o.also(Place{at, real})
+		o.also(Place{at, real, rule})
 		return true
 	}
 	o.Path, o.Real, o.Rule, o.Source, o.file = at, real, rule, source, f

@@ -79,20 +79,20 @@ func (p *process) inDirs(o *Object, dirs []string, rule Rule, source string) {
 	}
 }
 
-// cached takes what ldconfig would have found. The driver's libraries are among that.
+// cached takes what ldconfig would have found. The driver's libraries are among that, in
+// the first default directory: what a directory before it holds goes before them.
 func (p *process) cached(o *Object) {
-	if o.Rule == RuleMissing && p.options.Injected != nil && p.options.Injected(o.Name) {
-		o.Rule = RuleInjected
-		return
-	}
 	c, ok := p.ldconfig(p.program, p.system).find(o.Name)
+	if o.Rule == RuleMissing && p.options.Injected != nil && p.options.Injected(o.Name) && !c.early {
+		o.Rule = RuleInjected
+	}
 	if !ok || p.out.Objects[o.By].file.ELF.NoDefaultDirs && p.system.isDefault(c.path) {
 		return
 	}
 	if o.Rule == RuleMissing {
 		o.Path, o.Real, o.Rule, o.Source, o.file = c.path, c.real, RuleConfig, c.source, c.file
 	}
-	o.also(Place{c.path, c.real})
+	o.also(Place{c.path, c.real, RuleConfig})
 	for _, found := range c.later {
 		o.also(found)
 	}

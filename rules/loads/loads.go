@@ -1,0 +1,190 @@
+// Package loads says what the programs and libraries of an image that have to do with GPUs
+// would have in memory: which of them begin a process, what their loader brings in, and
+// which of them anything uses.
+package loads
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix"
+	"github.com/ccgate/ccgate/rules/loader"
+)
+
+// Kind is what begins a process, or is loaded into one that runs.
+type Kind string
+
+// The kinds of roots.
+const (
+	Program Kind = "program"
+	// Extension is a module of Python, which the interpreter loads by its path.
+	Extension Kind = "extension"
+	// Library is a library that no other file leads to: programs open it by name.
+	Library Kind = "library"
+)
+
+// Load is what a loader would bring into memory for one root.
+type Load struct {
+	Root    *facts.File
+	Kind    Kind
+	Process *loader.Process
+	// Environment is the Python environment of the root, its directory of packages; empty
+	// for files outside of one.
+	Environment string
+	// Unused is set for a file that nothing leads to: of a Python environment beside those that
+	// programs use, or in a cache of packages.
+	Unused bool
+}
+
+// Set is all loads of one platform of an image.
+type Set struct {
+	Loader *loader.Loader
+	Loads  []Load
+	// TooLarge are the files whose loads go beyond what is followed.
+	TooLarge []*facts.File
+	resolved map[string]map[string]bool // by environment and name
+}
+
+// CPULevel is the level of processors whose hwcaps directories count: what servers with
+// GPUs have.
+const CPULevel = "x86-64-v3"
+
+// New finds the loads of a platform.
+func New(p *facts.Platform, k *matrix.Knowledge) *Set {
+	injected := func(soname string) bool {
+		l, ok := k.Library(soname)
+		return ok && l.DriverSide
+	}
+	s := &Set{
+		Loader:   loader.New(p, loader.Options{Injected: injected, Level: CPULevel}),
+		resolved: make(map[string]map[string]bool),
+	}
+	files := related(p, k)
+	f := finder{Set: s, used: newUsage(p, files), reached: make(map[string]bool)}
+	f.find(files)
+	return s
+}
+
+// Resolved says whether a process of a Python environment has a library of a name, so that
+// it is there for what is loaded after it.
+func (s *Set) Resolved(environment, name string) bool { return s.resolved[environment][name] }
+
+// finder loads the roots in turn.
+type finder struct {
+	*Set
+	used    *usage
+	reached map[string]bool // files that are in the process of another root
+}
+
+func (f *finder) find(files []*facts.File) {
+	for _, kind := range []Kind{Program, Extension, Library} {
+		for _, file := range files {
+			if kindOf(file) == kind && (kind != Library || !f.reached[file.Path]) {
+				f.load(file, kind)
+			}
+		}
+	}
+	// A library that another one leads to was loaded first if its path comes first.
+	f.Loads = slices.DeleteFunc(f.Loads, func(l Load) bool { return l.Kind == Library && f.reached[l.Root.Path] })
+	for i := range f.Loads {
+		f.note(&f.Loads[i])
+	}
+	slices.SortFunc(f.Loads, func(a, b Load) int { return cmp.Compare(a.Root.Path, b.Root.Path) })
+}
+
+func (f *finder) load(file *facts.File, kind Kind) {
+	pr, err := f.Loader.Load(file.Path)
+	if err != nil {
+		f.TooLarge = append(f.TooLarge, file)
+		return
+	}
+	for i := range pr.Objects[1:] {
+		f.reached[pr.Objects[i+1].Real] = true
+	}
+	env := environmentOf(file.Path)
+	f.Loads = append(f.Loads, Load{Root: file, Kind: kind, Process: pr, Environment: env, Unused: f.used.unused(file.Path, env)})
+}
+
+// note notes what the environment of a load has in memory.
+func (f *finder) note(l *Load) {
+	if l.Environment == "" {
+		return
+	}
+	names := f.resolved[l.Environment]
+	if names == nil {
+		names = make(map[string]bool)
+		f.resolved[l.Environment] = names
+	}
+	for i := range l.Process.Objects {
+		o := &l.Process.Objects[i]
+		if file := o.File(); file != nil && i > 0 {
+			names[o.Name] = true
+			names[cmp.Or(file.ELF.Soname, path.Base(file.Path))] = true
+		}
+	}
+}
+
+// kindOf says how a file comes into a process. Python's extension modules are not called
+// lib.
+func kindOf(f *facts.File) Kind {
+	base := path.Base(f.Path)
+	switch {
+	case f.ELF.Type == "exec", f.ELF.Interp != "" && !strings.Contains(base, ".so"):
+		return Program
+	case environmentOf(f.Path) != "" && !strings.HasPrefix(base, "lib"):
+		return Extension
+	}
+	return Library
+}
+
+// related returns the programs and libraries that have to do with GPUs: with device code,
+// a runtime or a library of the CUDA world, and what needs one of these.
+func related(p *facts.Platform, k *matrix.Knowledge) []*facts.File {
+	var candidates, out []*facts.File
+	names := make(map[string]bool) // of related files
+	take := func(f *facts.File) {
+		out = append(out, f)
+		names[path.Base(f.Path)] = true
+		if f.ELF.Soname != "" {
+			names[f.ELF.Soname] = true
+		}
+	}
+	for i := range p.Files {
+		f := &p.Files[i]
+		if f.Kind != facts.KindELF || f.ELF == nil || f.ELF.Type != "dyn" && f.ELF.Type != "exec" {
+			continue
+		}
+		if isRelated(f, k) {
+			take(f)
+		} else {
+			candidates = append(candidates, f)
+		}
+	}
+	for again := true; again; {
+		again = false
+		candidates = slices.DeleteFunc(candidates, func(f *facts.File) bool {
+			if !slices.ContainsFunc(f.ELF.Needed, func(n string) bool { return names[path.Base(n)] }) {
+				return false
+			}
+			take(f)
+			again = true
+			return true
+		})
+	}
+	slices.SortFunc(out, func(a, b *facts.File) int { return cmp.Compare(a.Path, b.Path) })
+	return out
+}
+
+func isRelated(f *facts.File, k *matrix.Knowledge) bool {
+	if f.Code != nil || f.Runtime != nil {
+		return true
+	}
+	known := func(name string) bool {
+		_, ok := k.Library(name)
+		return ok
+	}
+	return known(cmp.Or(f.ELF.Soname, f.Path)) || slices.ContainsFunc(f.ELF.Needed, known)
+}

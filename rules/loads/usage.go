@@ -1,0 +1,92 @@
+package loads
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+)
+
+// environmentOf returns the directory of Python packages that a file lies in, or "".
+func environmentOf(file string) string {
+	for _, name := range []string{"/site-packages/", "/dist-packages/"} {
+		if i := strings.Index(file, name); i >= 0 {
+			return file[:i+len(name)-1]
+		}
+	}
+	return ""
+}
+
+// prefixOf returns the directory that a Python environment lies below, with bin and lib:
+// /opt/venv for /opt/venv/lib/python3.11/site-packages.
+func prefixOf(environment string) string {
+	dir := path.Dir(environment)
+	if strings.HasPrefix(path.Base(dir), "python") {
+		dir = path.Dir(dir)
+	}
+	if base := path.Base(dir); base == "lib" || base == "lib64" {
+		dir = path.Dir(dir)
+	}
+	return dir
+}
+
+// usage knows which of several Python environments the configuration of an image leads to.
+type usage struct {
+	// prefixes are those of environments with a program on PATH, or that a variable or the
+	// command of the image names.
+	prefixes []string
+	paths    []string // of PYTHONPATH and the like
+	workDir  string
+	known    bool // some environment with files for GPUs is used
+}
+
+// storage are directories that keep packages and never run them.
+var storage = []string{"/pkgs/", "/.cache/", "/__pycache__/", "/var/cache/", "/demo_suite/", "/samples/"}
+
+// newUsage reads the configuration of an image; related are its files that have to do with
+// GPUs.
+func newUsage(p *facts.Platform, related []*facts.File) *usage {
+	u := &usage{prefixes: []string{"/usr", "/usr/local"}, workDir: p.Config.WorkingDir}
+	for _, e := range p.Config.Env {
+		name, value, _ := strings.Cut(e, "=")
+		switch name {
+		case "PATH":
+			for _, dir := range strings.Split(value, ":") {
+				if path.Base(dir) == "bin" {
+					u.prefixes = append(u.prefixes, path.Dir(path.Clean(dir)))
+				}
+			}
+		case "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME":
+			u.prefixes = append(u.prefixes, path.Clean(value))
+		case "PYTHONPATH":
+			u.paths = append(u.paths, strings.Split(value, ":")...)
+		}
+	}
+	for _, arg := range slices.Concat(p.Config.Entrypoint, p.Config.Cmd) {
+		if dir := path.Dir(arg); path.IsAbs(arg) && path.Base(dir) == "bin" {
+			u.prefixes = append(u.prefixes, path.Dir(dir))
+		}
+	}
+	u.known = slices.ContainsFunc(related, func(f *facts.File) bool {
+		env := environmentOf(f.Path)
+		return env != "" && u.leadsTo(env)
+	})
+	return u
+}
+
+// leadsTo says whether an environment is one of those that the configuration names.
+func (u *usage) leadsTo(environment string) bool {
+	prefix := prefixOf(environment)
+	return slices.Contains(u.prefixes, prefix) || u.workDir != "" && path.Dir(prefix) == path.Clean(u.workDir) ||
+		slices.ContainsFunc(u.paths, func(d string) bool { return d != "" && path.Clean(d) == environment })
+}
+
+// unused says whether nothing leads to a file. Where the configuration leads to no
+// environment at all, a script may activate any.
+func (u *usage) unused(file, environment string) bool {
+	if slices.ContainsFunc(storage, func(part string) bool { return strings.Contains(file, part) }) {
+		return true
+	}
+	return environment != "" && u.known && !u.leadsTo(environment)
+}
