@@ -33,7 +33,19 @@ type Target struct {
 	GPUs   []GPU
 	// Platforms are the image platforms that run there; empty for every one.
 	Platforms []string
+	// Compat is how the container runtime treats forward-compatibility packages in images:
+	// [CompatLdconfig], [CompatHook], [CompatMount] or [CompatDisabled]; empty is its default,
+	// which uses them.
+	Compat string
 }
+
+// The modes of [Target.Compat], by the names of NVIDIA's container toolkit.
+const (
+	CompatLdconfig = "ldconfig"
+	CompatHook     = "hook"
+	CompatMount    = "mount"
+	CompatDisabled = "disabled"
+)
 
 // The levels of [Fleet.Levels].
 const (

@@ -66,7 +66,10 @@ type fleetReader struct {
 
 // The keys of a fleet file, table by table; the JSON Schema has the same.
 func fleetKeys() []string  { return []string{"schema", "target", "rules", "files", "tegra"} }
-func targetKeys() []string { return []string{"name", "driver", "gpus", "platforms"} }
+func targetKeys() []string { return []string{"name", "driver", "gpus", "platforms", "compat"} }
+func compatModes() []string {
+	return []string{CompatLdconfig, CompatHook, CompatMount, CompatDisabled}
+}
 func filesKeys() []string  { return []string{"required", "optional"} }
 func tegraKeys() []string  { return []string{"relax"} }
 func levelNames() []string { return []string{LevelOff, LevelNote, LevelWarning, LevelError} }

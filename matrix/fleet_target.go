@@ -38,7 +38,19 @@ func (r *fleetReader) target(table map[string]any, p tomlPath) Target {
 		}
 		t.Platforms = append(t.Platforms, e.text)
 	}
+	if _, ok := table["compat"]; ok {
+		t.Compat = r.word(table, p, "compat", compatModes())
+	}
 	return t
+}
+
+// word reads a text that is one of a few.
+func (r *fleetReader) word(table map[string]any, p tomlPath, key string, words []string) string {
+	text, ok := r.text(table, p, key, fmt.Sprintf("%s = %q", key, words[0]))
+	if ok && !slices.Contains(words, text) {
+		r.fail(r.at.of(p.key(key)), fmt.Sprintf("%s is %q, want one of %s", key, text, quoteList(words)), spell.NearestOf(text, words), "")
+	}
+	return text
 }
 
 func (r *fleetReader) name(table map[string]any, p tomlPath) string {

@@ -50,10 +50,15 @@ func (r *Report) platform(p *pass, fleet *matrix.Fleet) {
 		}
 	}
 	for _, t := range p.targets {
-		r.Targets = append(r.Targets, TargetResult{
-			Name: t.String(), Platform: p.platform.Name, Driver: t.Driver.Version.String(), Assumed: t.Driver.Assumed,
+		host := t.hostDriver()
+		result := TargetResult{
+			Name: t.String(), Platform: p.platform.Name, Driver: host.Version.String(), Assumed: host.Assumed,
 			GPU: t.GPU.Name, CC: t.GPU.CC.String(), Verdict: p.verdict(t.String(), findings),
-		})
+		}
+		if t.state == compatServes {
+			result.Compat = t.Driver.Version.String()
+		}
+		r.Targets = append(r.Targets, result)
 	}
 	r.Findings = append(r.Findings, findings...)
 }

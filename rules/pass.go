@@ -16,6 +16,20 @@ import (
 type target struct {
 	coverage.Target
 	name string // of the fleet's target
+	// compatMode is how its container runtime treats forward-compatibility packages.
+	compatMode string
+	// state is what the package of the image does there. If it serves, the driver of the
+	// target is the one that it brings, and host the one of the host.
+	state compatState
+	host  matrix.Driver
+}
+
+// hostDriver is the driver that is installed on the host.
+func (t target) hostDriver() matrix.Driver {
+	if t.state == compatServes {
+		return t.host
+	}
+	return t.Driver
 }
 
 // String is the name that reports use.
@@ -29,12 +43,16 @@ type pass struct {
 	targets  []target
 	subjects []*subject
 	// loads are nil for a single file, which has no file system around it.
-	loads  *loads.Set
-	actors map[string]*subject      // by path: subjects, and others that findings are about
-	byName map[string][]*facts.File // see copies
-	byPath map[string]*facts.File
-	fleet  *matrix.Fleet
-	source facts.Source
+	loads *loads.Set
+	// driverFiles are libraries of the driver in the image, and compat the package among them
+	// that would be used.
+	driverFiles []driverFile
+	compat      *compatCopy
+	actors      map[string]*subject      // by path: subjects, and others that findings are about
+	byName      map[string][]*facts.File // see copies
+	byPath      map[string]*facts.File
+	fleet       *matrix.Fleet
+	source      facts.Source
 	// unread is what counts as not read; what the fleet file calls optional is
 	// among skipped.
 	unread, skipped []facts.Unread
@@ -53,8 +71,16 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 		}
 		for _, g := range t.GPUs {
 			relaxed := slices.Contains(fleet.TegraRelaxed, g.CC)
-			ps.targets = append(ps.targets, target{coverage.Target{Driver: t.Driver, GPU: g, TegraRelaxed: relaxed}, t.Name})
+			ps.targets = append(ps.targets, target{
+				Target: coverage.Target{Driver: t.Driver, GPU: g, TegraRelaxed: relaxed}, name: t.Name, compatMode: t.Compat,
+			})
 		}
+	}
+	if img.Source == facts.SourceImage || img.Source == facts.SourceRootfs {
+		ps.loads = loads.New(p, k)
+		ps.findDriverFiles()
+		ps.findCompat()
+		ps.useCompat()
 	}
 	ps.skipped = slices.Clone(p.Skipped)
 	partial := make(map[string]bool, len(p.Unread)) // by path
@@ -81,9 +107,6 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 	ps.markVariants()
 	for _, s := range ps.subjects {
 		ps.actors[s.file.Path] = s
-	}
-	if img.Source == facts.SourceImage || img.Source == facts.SourceRootfs {
-		ps.loads = loads.New(p, k)
 	}
 	return ps
 }

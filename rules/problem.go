@@ -170,6 +170,9 @@ func (p *pass) targetNames(targets []int, driversOnly bool) string {
 
 // driverName says which version was judged where only a branch was given.
 func driverName(t target) string {
+	if t.state == compatServes {
+		return fmt.Sprintf("%s with cuda-compat %s", t.host, t.Driver.Version)
+	}
 	if t.Driver.Assumed {
 		return fmt.Sprintf("%s (%s)", t.Driver, t.Driver.Version)
 	}

@@ -104,7 +104,10 @@ type TargetResult struct {
 	Platform string `json:"platform"`
 	Driver   string `json:"driver"` // the version that was judged
 	// Assumed is set where only a branch was given and its lowest version was taken.
-	Assumed bool    `json:"assumed,omitempty"`
+	Assumed bool `json:"assumed,omitempty"`
+	// Compat is the driver of the forward-compatibility package in the image that counts
+	// there in place of Driver; empty where none does.
+	Compat  string  `json:"compat,omitempty"`
 	GPU     string  `json:"gpu"`
 	CC      string  `json:"computeCapability"`
 	Verdict Verdict `json:"verdict"`

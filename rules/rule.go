@@ -29,6 +29,7 @@ func All() []*Rule {
 		driverFloor, ptxTooNew, fatbinCompress,
 		archMissing, archSpecific, archTegra, archHole, ptxOnly, opaqueCode,
 		neededMissing,
+		compatPath, bakedDriver, stubPath,
 		unreadable,
 	}
 }
