@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"path"
 	"slices"
 
@@ -19,6 +20,7 @@ func (p *pass) copies(name string, like *facts.File) []*facts.File {
 			out = append(out, f)
 		}
 	}
+	slices.SortFunc(out, func(a, b *facts.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
@@ -66,4 +68,12 @@ func (p *pass) otherNames(name string, like *facts.File) []string {
 		}
 	}
 	return out
+}
+
+// fileAt returns the ELF file at a path without links, or nil.
+func (p *pass) fileAt(name string) *facts.File {
+	if p.byName == nil {
+		p.indexNames()
+	}
+	return p.byPath[name]
 }

@@ -61,6 +61,7 @@ func (p *pass) findDriverFiles() {
 		}
 		p.driverFiles = append(p.driverFiles, d)
 	}
+	slices.SortFunc(p.driverFiles, func(a, b driverFile) int { return cmp.Compare(a.file.Path, b.file.Path) })
 }
 
 // searched returns the directory of the search path that a file lies in, with what puts

@@ -28,7 +28,7 @@ func All() []*Rule {
 	return []*Rule{
 		driverFloor, ptxTooNew, fatbinCompress,
 		archMissing, archSpecific, archTegra, archHole, ptxOnly, opaqueCode,
-		neededMissing,
+		neededMissing, dupShadow, symverMismatch, cudaMix,
 		compatPath, bakedDriver, stubPath,
 		unreadable,
 	}

@@ -45,7 +45,7 @@ type Set struct {
 	Loads  []Load
 	// TooLarge are the files whose loads go beyond what is followed.
 	TooLarge []*facts.File
-	resolved map[string]map[string]bool // by environment and name
+	resolved map[string]map[string][]holder // by environment and name
 }
 
 // CPULevel is the level of processors whose hwcaps directories count: what servers with
@@ -60,7 +60,7 @@ func New(p *facts.Platform, k *matrix.Knowledge) *Set {
 	}
 	s := &Set{
 		Loader:   loader.New(p, loader.Options{Injected: injected, Level: CPULevel}),
-		resolved: make(map[string]map[string]bool),
+		resolved: make(map[string]map[string][]holder),
 	}
 	files := related(p, k)
 	f := finder{Set: s, used: newUsage(p, files), reached: make(map[string]bool)}
@@ -70,7 +70,24 @@ func New(p *facts.Platform, k *matrix.Knowledge) *Set {
 
 // Resolved says whether a process of a Python environment has a library of a name, so that
 // it is there for what is loaded after it.
-func (s *Set) Resolved(environment, name string) bool { return s.resolved[environment][name] }
+func (s *Set) Resolved(environment, name string) bool {
+	return len(s.resolved[environment][name]) > 0
+}
+
+// LoadedBefore says whether a larger process of the Python environment of a load has
+// another file of a name than the given one: that of the framework, of which modules
+// find in memory what it has loaded.
+func (s *Set) LoadedBefore(l *Load, name, file string) bool {
+	return l.Environment != "" && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
+		return h.file != file && h.objects > len(l.Process.Objects)
+	})
+}
+
+// holder is a file in a process, with the number of objects of the largest such process.
+type holder struct {
+	file    string
+	objects int
+}
 
 // finder loads the roots in turn.
 type finder struct {
@@ -115,16 +132,26 @@ func (f *finder) note(l *Load) {
 	}
 	names := f.resolved[l.Environment]
 	if names == nil {
-		names = make(map[string]bool)
+		names = make(map[string][]holder)
 		f.resolved[l.Environment] = names
 	}
 	for i := range l.Process.Objects {
 		o := &l.Process.Objects[i]
 		if file := o.File(); file != nil && i > 0 {
-			names[o.Name] = true
-			names[cmp.Or(file.ELF.Soname, path.Base(file.Path))] = true
+			for _, name := range []string{o.Name, cmp.Or(file.ELF.Soname, path.Base(file.Path))} {
+				names[name] = hold(names[name], holder{o.Real, len(l.Process.Objects)})
+			}
 		}
 	}
+}
+
+func hold(list []holder, h holder) []holder {
+	i := slices.IndexFunc(list, func(old holder) bool { return old.file == h.file })
+	if i < 0 {
+		return append(list, h)
+	}
+	list[i].objects = max(list[i].objects, h.objects)
+	return list
 }
 
 // kindOf says how a file comes into a process. Python's extension modules are not called

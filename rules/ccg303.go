@@ -1,0 +1,83 @@
+package rules
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/rules/loader"
+)
+
+var symverMismatch = &Rule{
+	ID: "CCG303", Slug: "symver-mismatch", Level: LevelError,
+	Title: "A library lacks the symbol versions that a file needs of it",
+	Wrong: "A file that has to do with GPUs needs versions of symbols that the library which its loader finds does not define.",
+	Why: "The loader refuses the file: \"version `…' not found\", or \"undefined symbol … version …\" when the symbol is first used. The usual cause is an older copy that is found first, " +
+		"by `LD_LIBRARY_PATH` or in a system directory.",
+	Fix: "Remove the older copy from the search path, or install a release that is at least as new as the one that the file was built with. `ccgate ldd IMAGE PATH` shows which copy is taken.",
+	Limits: "Only versions of symbols are compared, which is what the loader checks before it starts a program. A library without any versions is taken as it is, as loaders do. " +
+		"musl's loader does not check versions.",
+	References: []string{"ld.so(8)", "Linux Standard Base, symbol versioning"},
+	run:        runSymverMismatch,
+}
+
+func runSymverMismatch(p *pass) []problem {
+	var out []problem
+	done := map[[2]string]bool{}
+	for i := range p.loadsOf() {
+		l := &p.loads.Loads[i]
+		if l.Process.Musl {
+			continue
+		}
+		for _, e := range l.Process.Edges {
+			from, to := &l.Process.Objects[e.From], &l.Process.Objects[e.To]
+			lacking := lackingVersions(from, to, e.Name)
+			if len(lacking) == 0 || done[[2]string{from.Real, to.Real}] || p.loads.LoadedBefore(l, to.Name, to.Real) {
+				continue
+			}
+			done[[2]string{from.Real, to.Real}] = true
+			pr := problem{
+				subject: p.actor(from.File()), level: LevelError, most: LevelError, kind: KindFail,
+				what:  "does not load with the " + e.Name + " that it gets",
+				found: to.Real + " (" + string(to.Rule) + ") without " + strings.Join(lacking, ", "),
+				needs: "a release that has them", hint: p.newerCopy(from.File(), to, lacking),
+			}
+			if l.Unused {
+				pr.most = LevelNote
+			}
+			out = append(out, p.onAll(pr)...)
+		}
+	}
+	return out
+}
+
+// lackingVersions lists the symbol versions that one file needs of another in vain.
+func lackingVersions(from, to *loader.Object, name string) []string {
+	f, t := from.File(), to.File()
+	if f == nil || t == nil || len(t.ELF.VersionDefs) == 0 {
+		return nil
+	}
+	var out []string
+	for _, n := range f.ELF.VersionNeeds {
+		if n.Library != name {
+			continue
+		}
+		for _, v := range n.Versions {
+			if v != t.ELF.Soname && !slices.Contains(t.ELF.VersionDefs, v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// newerCopy names a copy in the image that has what is lacking.
+func (p *pass) newerCopy(by *facts.File, to *loader.Object, lacking []string) string {
+	for _, c := range p.copies(to.Name, by) {
+		if !slices.ContainsFunc(lacking, func(v string) bool { return !slices.Contains(c.ELF.VersionDefs, v) }) {
+			return "have " + c.Path + " found first: remove " + path.Dir(to.Path) + " from the search path"
+		}
+	}
+	return "install a release of " + to.Name + " that is as new as what the file was built with"
+}
