@@ -155,6 +155,11 @@ func checkSonames(p *problems, l Library) {
 		if !s.Grade.valid() {
 			p.add("library %s: soname %s: grade %q is not A, B, C or D", l.Name, s.Version, s.Grade)
 		}
+		for _, part := range slices.Concat(s.Parts, s.OptionalParts) {
+			if !slices.Contains(l.Stems, part) || part == l.Stems[0] {
+				p.add("library %s: soname %s: part %q is no other stem of the library", l.Name, s.Version, part)
+			}
+		}
 		seen = append(seen, s.Version)
 	}
 }

@@ -45,8 +45,12 @@ type Soname struct {
 	Version string `toml:"version"`
 	// CUDA are the CUDA majors that the soname may belong to; empty where it is
 	// not tied to one.
-	CUDA  []int `toml:"cuda"`
-	Grade Grade `toml:"grade"`
+	CUDA []int `toml:"cuda"`
+	// Parts are the stems of libraries that the library opens by name at run time;
+	// OptionalParts are those that some builds lack. All have to be of one release.
+	Parts         []string `toml:"parts"`
+	OptionalParts []string `toml:"optional_parts"`
+	Grade         Grade    `toml:"grade"`
 }
 
 // Support is the range of compute capabilities of a library from one version on.
@@ -74,7 +78,8 @@ func (k *Knowledge) Libraries() []Library {
 func (l Library) clone() Library {
 	l.Stems, l.Sonames, l.Support = slices.Clone(l.Stems), slices.Clone(l.Sonames), slices.Clone(l.Support)
 	for i := range l.Sonames {
-		l.Sonames[i].CUDA = slices.Clone(l.Sonames[i].CUDA)
+		n := &l.Sonames[i]
+		n.CUDA, n.Parts, n.OptionalParts = slices.Clone(n.CUDA), slices.Clone(n.Parts), slices.Clone(n.OptionalParts)
 	}
 	return l
 }

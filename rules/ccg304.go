@@ -1,0 +1,135 @@
+package rules
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/matrix"
+	"github.com/ccgate/ccgate/rules/loader"
+	"github.com/ccgate/ccgate/rules/loads"
+)
+
+var cudnnFamily = &Rule{
+	ID: "CCG304", Slug: "cudnn-family", Level: LevelError,
+	Title: "The parts of cuDNN that would be loaded are not of one release",
+	Wrong: "cuDNN consists of a small library and parts that it opens by name at run time. For a part, the loader finds a copy of another release than the first library, or none.",
+	Why: "Parts of two releases do not work together: `CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH`, or \"undefined symbol … version libcudnn_ops_infer.so.8\" with cuDNN 8. " +
+		"It happens where one directory lacks a part and a system directory has it, or where only file names with the full version were copied.",
+	Fix: "Keep one cuDNN in the image, or remove the one of the distribution from the directories where the loader looks. Copy all files of a release, with their links. " +
+		"`ccgate ldd IMAGE PATH` shows where the loader looks.",
+	Limits: "The release of a copy is read from its file name. Where that does not tell and the copies lie in different directories, the finding is open. A part that some " +
+		"builds leave out may be missing.",
+	References: []string{"NVIDIA cuDNN documentation, API overview", "pytorch/pytorch#188892", "pytorch/pytorch#104591"},
+	run:        runCudnnFamily,
+}
+
+func runCudnnFamily(p *pass) []problem {
+	var out []problem
+	done := map[string]bool{}
+	for i := range p.loadsOf() {
+		l := &p.loads.Loads[i]
+		for j := range l.Process.Objects {
+			o := &l.Process.Objects[j]
+			lib, ok := p.know.Library(o.Name)
+			if !ok || o.File() == nil || done[o.Real] {
+				continue
+			}
+			soname, ok := lib.SonameOf(o.Name)
+			if !ok || len(soname.Parts) == 0 || !strings.HasPrefix(path.Base(o.Name), lib.Stems[0]+".so") {
+				continue
+			}
+			done[o.Real] = true
+			for _, pr := range p.family(l, j, soname) {
+				if pr.most = lower(pr.most, levelIf(soname.Grade.Firm())); l.Unused {
+					pr.most = LevelNote
+				}
+				out = append(out, p.onAll(pr)...)
+			}
+		}
+	}
+	return out
+}
+
+// levelIf is the highest level of what rests on knowledge that is firm, or is not.
+func levelIf(firm bool) Level {
+	if firm {
+		return LevelError
+	}
+	return LevelWarning
+}
+
+// family compares the parts that a library of a process would open with the library.
+func (p *pass) family(l *loads.Load, by int, soname matrix.Soname) []problem {
+	first := &l.Process.Objects[by]
+	var absent []string
+	var foreign []loader.Object
+	for _, stem := range slices.Concat(soname.Parts, soname.OptionalParts) {
+		name := stem + ".so." + soname.Version
+		part := p.loads.Loader.Find(l.Process, by, name)
+		switch {
+		case part.Rule == loader.RuleMissing:
+			if !slices.Contains(soname.OptionalParts, stem) {
+				absent = append(absent, name)
+			}
+		case p.isForeign(first, &part):
+			foreign = append(foreign, part)
+		}
+	}
+	out := p.foreignParts(first, foreign)
+	if len(absent) > 0 {
+		out = append(out, problem{
+			subject: p.actor(first.File()), level: LevelError, most: LevelError, kind: KindFail, what: "does not find its parts",
+			found: "no " + strings.Join(absent, ", ") + " where its loader looks", needs: "all parts of its release", hint: p.absentHint(first.File(), absent[0]),
+		})
+	}
+	return out
+}
+
+// isForeign says whether a part is not of the release of the first library, or whether that
+// cannot be told of one from another directory.
+func (p *pass) isForeign(first, part *loader.Object) bool {
+	a, b := p.releaseOf(first.File()), p.releaseOf(part.File())
+	if a.known() && b.known() {
+		return compareReleases(a, b) != 0
+	}
+	return path.Dir(first.Real) != path.Dir(part.Real)
+}
+
+// foreignParts words parts of other releases, those of one directory together.
+func (p *pass) foreignParts(first *loader.Object, parts []loader.Object) []problem {
+	var out []problem
+	for len(parts) > 0 {
+		dir, b := path.Dir(parts[0].Path), p.releaseOf(parts[0].File())
+		alike := func(o loader.Object) bool { return path.Dir(o.Path) == dir && p.releaseOf(o.File()) == b }
+		var names []string
+		for _, o := range parts {
+			if alike(o) {
+				names = append(names, o.Name)
+			}
+		}
+		a := p.releaseOf(first.File())
+		pr := problem{
+			subject: p.actor(first.File()), level: LevelError, most: LevelError, kind: KindFail, what: "opens parts of another release",
+			found: fmt.Sprintf("%s of %s in %s (%s)", strings.Join(names, ", "), b.words(), dir, parts[0].Rule),
+			needs: "parts of " + a.words() + ", its own release",
+			hint:  fmt.Sprintf("keep one copy of the library in the image: all of it in %s, or remove that directory from the search path", path.Dir(first.Path)),
+		}
+		if !a.known() || !b.known() {
+			pr.level, pr.kind, pr.what = LevelWarning, KindOpen, "cannot tell whether it opens parts of its own release"
+		}
+		out = append(out, pr)
+		parts = slices.DeleteFunc(parts, alike)
+	}
+	return out
+}
+
+// absentHint says where a part lies, if the image has it under another name.
+func (p *pass) absentHint(by *facts.File, name string) string {
+	if copies := p.copies(name, by); len(copies) > 0 {
+		return fmt.Sprintf("%s has it: add the link %s beside the library, as the package does", copies[0].Path, name)
+	}
+	return "install the whole package of the library"
+}
