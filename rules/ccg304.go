@@ -20,7 +20,7 @@ var cudnnFamily = &Rule{
 		"It happens where one directory lacks a part and a system directory has it, or where only file names with the full version were copied.",
 	Fix: "Keep one cuDNN in the image, or remove the one of the distribution from the directories where the loader looks. Copy all files of a release, with their links. " +
 		"`ccgate ldd IMAGE PATH` shows where the loader looks.",
-	Limits: "The release of a copy is read from its file name. Where that does not tell and the copies lie in different directories, the finding is open. A part that some " +
+	Limits: "The release of a copy is that of its file name or of the package that owns it. Where neither tells and the copies lie in different directories, the finding is open. A part that some " +
 		"builds leave out may be missing.",
 	References: []string{"NVIDIA cuDNN documentation, API overview", "pytorch/pytorch#188892", "pytorch/pytorch#104591"},
 	run:        runCudnnFamily,

@@ -51,6 +51,7 @@ type pass struct {
 	actors      map[string]*subject      // by path: subjects, and others that findings are about
 	byName      map[string][]*facts.File // see copies
 	byPath      map[string]*facts.File
+	owners      map[string]*facts.Package // see ownerOf
 	fleet       *matrix.Fleet
 	source      facts.Source
 	// unread is what counts as not read; what the fleet file calls optional is
@@ -83,6 +84,11 @@ func newPass(img *facts.Image, p *facts.Platform, k *matrix.Knowledge, fleet *ma
 		ps.useCompat()
 	}
 	ps.skipped = slices.Clone(p.Skipped)
+	for _, k := range p.Packages {
+		if k.Damage != "" {
+			ps.skipped = append(ps.skipped, facts.Unread{Path: k.Path, Layer: k.Layer, Reason: "versions of packages are not known: " + k.Damage})
+		}
+	}
 	partial := make(map[string]bool, len(p.Unread)) // by path
 	for _, u := range p.Unread {
 		partial[u.Path] = true

@@ -19,6 +19,7 @@ import (
 //	so PATH ITEM...        an ELF file
 //	link PATH TARGET
 //	text PATH CONTENT
+//	package MANAGER NAME VERSION FILE...
 //
 // Items of so are device code as in "sm_80" and "compute_80:8.4", what the dynamic section
 // says as in "needs=", "soname=", "rpath=", "runpath=", "interp=", "defs=" and "wants=" with
@@ -60,6 +61,9 @@ func (r *recipeReader) line(line string) error {
 		p.Links = append(p.Links, facts.Link{Path: file, Target: more, Layer: layer})
 	case "text":
 		p.Texts = append(p.Texts, facts.Text{Path: file, Content: strings.ReplaceAll(more, "; ", "\n"), Layer: layer})
+	case "package":
+		words := strings.Fields(rest)
+		p.Packages = append(p.Packages, facts.Package{Manager: facts.Manager(words[0]), Name: words[1], Version: words[2], Path: "/packages", Layer: layer, Files: words[3:]})
 	case "so":
 		f := facts.File{Path: file, Layer: layer, Size: 4096, Kind: facts.KindELF, ELF: &facts.ELF{Class: 64, Machine: "x86_64", Type: "dyn"}}
 		for _, item := range strings.Fields(more) {

@@ -23,19 +23,70 @@ func (r release) words() string {
 	return r.version
 }
 
-// releaseOf returns the version of a library by its file name: libcublas.so.12.9.1.4. A
-// name with less than two numbers is a soname, which tells no release.
+// releaseOf returns the version of a library: by its file name, libcublas.so.12.9.1.4, or
+// by the package that owns it. A file name goes first, since packages can be overwritten.
 func (p *pass) releaseOf(f *facts.File) release {
-	_, version, ok := strings.Cut(path.Base(f.Path), ".so.")
-	if !ok || version == "" || strings.Count(version, ".") < 1 || path.Base(f.Path) == f.ELF.Soname {
-		return release{}
+	if v, ok := versionOfName(f); ok {
+		return release{v, "file name"}
 	}
-	for part := range strings.SplitSeq(version, ".") {
-		if _, err := strconv.Atoi(part); err != nil {
-			return release{}
+	if owner, ok := p.ownerOf(f); ok {
+		if v := leadingNumbers(owner.Version); v != "" {
+			return release{v, "package " + owner.Name}
 		}
 	}
-	return release{version, "file name"}
+	return release{}
+}
+
+// versionOfName returns the version of a file name that says more than the soname.
+func versionOfName(f *facts.File) (string, bool) {
+	base := path.Base(f.Path)
+	_, version, ok := strings.Cut(base, ".so.")
+	if !ok || !strings.Contains(version, ".") || base == f.ELF.Soname || leadingNumbers(version) != version {
+		return "", false
+	}
+	return version, true
+}
+
+// leadingNumbers returns the numbers that the upstream version of a package begins with:
+// 2.21.5 of 2.21.5-1+cuda12.4. An epoch is left out.
+func leadingNumbers(version string) string {
+	if _, rest, ok := strings.Cut(version, ":"); ok {
+		version = rest
+	}
+	end := strings.IndexFunc(version, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end >= 0 {
+		version = version[:end]
+	}
+	return strings.Trim(version, ".")
+}
+
+// ownerOf returns the package that owns a file. Several that claim it, as wheels that
+// overwrite each other do, say nothing.
+func (p *pass) ownerOf(f *facts.File) (*facts.Package, bool) {
+	if p.owners == nil {
+		p.indexOwners()
+	}
+	owner := p.owners[f.Path]
+	return owner, owner != nil
+}
+
+func (p *pass) indexOwners() {
+	p.owners = make(map[string]*facts.Package)
+	for i := range p.platform.Packages {
+		k := &p.platform.Packages[i]
+		for _, file := range k.Files {
+			if p.loads != nil {
+				if real, ok := p.loads.Loader.Real(file); ok {
+					file = real
+				}
+			}
+			if old, taken := p.owners[file]; taken && (old == nil || old.Version != k.Version) {
+				p.owners[file] = nil
+				continue
+			}
+			p.owners[file] = k
+		}
+	}
 }
 
 // compareReleases compares versions number by number, as far as both have them: 9.1 is
@@ -43,8 +94,8 @@ func (p *pass) releaseOf(f *facts.File) release {
 func compareReleases(a, b release) int {
 	x, y := strings.Split(a.version, "."), strings.Split(b.version, ".")
 	for i := range min(len(x), len(y)) {
-		m, _ := strconv.Atoi(x[i])
-		n, _ := strconv.Atoi(y[i])
+		m, _ := strconv.ParseUint(x[i], 10, 64)
+		n, _ := strconv.ParseUint(y[i], 10, 64)
 		if c := cmp.Compare(m, n); c != 0 {
 			return c
 		}

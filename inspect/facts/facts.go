@@ -55,6 +55,8 @@ type Platform struct {
 	Links []Link `json:"links,omitempty"`
 	// Texts are the visible files that tell a loader where libraries are, sorted by path.
 	Texts []Text `json:"texts,omitempty"`
+	// Packages are what package managers note of installed packages, sorted by path and name.
+	Packages []Package `json:"packages,omitempty"`
 	// Unread lists what should have been read and could not be. A platform
 	// with unread files has no passing verdict.
 	Unread []Unread `json:"unread,omitempty"`
@@ -250,6 +252,33 @@ type Text struct {
 	Path    string `json:"path"`
 	Layer   int    `json:"layer"`
 	Content string `json:"content"`
+}
+
+// Manager is a package manager.
+type Manager string
+
+// The package managers.
+const (
+	ManagerDeb    Manager = "deb"
+	ManagerPython Manager = "python"
+	ManagerConda  Manager = "conda"
+)
+
+// Package is a package that a package manager has installed, by its own notes.
+type Package struct {
+	Manager Manager `json:"manager"`
+	Name    string  `json:"name,omitempty"`
+	Version string  `json:"version,omitempty"`
+	// Path is the file that says so, and Layer the layer that brought it.
+	Path  string `json:"path"`
+	Layer int    `json:"layer"`
+	// Files are the libraries of the CUDA world that it owns.
+	Files []string `json:"files,omitempty"`
+	// Requires are NVIDIA's packages that it asks for, as in "nvidia-cudnn-cu12==9.10.2.21".
+	Requires []string `json:"requires,omitempty"`
+	// Damage says why the rest of the file was not read. Versions of packages that it may
+	// name are not known.
+	Damage string `json:"damage,omitempty"`
 }
 
 // Unread is a file or part of a file that was not read, with the reason.

@@ -10,7 +10,7 @@ import (
 
 // CodecVersion is the version of the stored form of a layer and of what the walk over
 // a layer notes. It is part of the version of what a cache keeps.
-const CodecVersion = 2
+const CodecVersion = 3
 
 // storedContent is [Content] as it is stored.
 type storedContent struct {

@@ -39,6 +39,8 @@ type Body struct {
 	Unread  []string    `json:"unread,omitempty"`
 	Skipped string      `json:"skipped,omitempty"`
 	Text    string      `json:"text,omitempty"`
+	// Packages are what a file of a package manager says.
+	Packages []facts.Package `json:"packages,omitempty"`
 }
 
 // withBody marks a record of the log that has the next body.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/packages"
 )
 
 // Merge lays layers over each other, lowest first. The zero value holds none.
@@ -137,6 +138,7 @@ func (m *Merge) Collect(p *facts.Platform) {
 	p.Files = []facts.File{}
 	p.Unread = append(p.Unread, m.unread...)
 	collectNode(&m.tree.root, "", p)
+	p.Packages = packages.Join(p.Packages)
 	slices.SortStableFunc(p.Files, func(a, b facts.File) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.Links, func(a, b facts.Link) int { return strings.Compare(a.Path, b.Path) })
 	slices.SortStableFunc(p.Texts, func(a, b facts.Text) int { return strings.Compare(a.Path, b.Path) })
@@ -172,6 +174,10 @@ func collectFile(b *Body, path string, layer int, p *facts.Platform) {
 	}
 	if b.Text != "" {
 		p.Texts = append(p.Texts, facts.Text{Path: path, Layer: layer, Content: b.Text})
+	}
+	for _, k := range b.Packages {
+		k.Path, k.Layer = path, layer
+		p.Packages = append(p.Packages, k)
 	}
 	if b.Skipped != "" {
 		p.Skipped = append(p.Skipped, facts.Unread{Path: path, Layer: layer, Reason: b.Skipped})

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ccgate/ccgate/inspect/facts"
+	"github.com/ccgate/ccgate/inspect/packages"
 )
 
 // Scanner reads one regular file as a stream of size bytes. It may stop early
@@ -25,6 +26,12 @@ func (scan Scanner) File(name string, size int64, r io.Reader) (b *Body) {
 	}
 	if isText(name) {
 		return readText(size, r)
+	}
+	if list, ok := packages.Read(name, size, r); ok {
+		if len(list) == 0 {
+			return nil
+		}
+		return &Body{Packages: list}
 	}
 	defer func() {
 		if p := recover(); p != nil {
