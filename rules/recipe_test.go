@@ -19,7 +19,8 @@ import (
 //	so PATH ITEM...        an ELF file
 //	link PATH TARGET
 //	text PATH CONTENT
-//	package MANAGER NAME VERSION FILE...
+//	package MANAGER NAME VERSION DATABASE FILE...
+//	requires REQUIREMENT   of the last package
 //
 // Items of so are device code as in "sm_80" and "compute_80:8.4", what the dynamic section
 // says as in "needs=", "soname=", "rpath=", "runpath=", "interp=", "defs=" and "wants=" with
@@ -63,7 +64,10 @@ func (r *recipeReader) line(line string) error {
 		p.Texts = append(p.Texts, facts.Text{Path: file, Content: strings.ReplaceAll(more, "; ", "\n"), Layer: layer})
 	case "package":
 		words := strings.Fields(rest)
-		p.Packages = append(p.Packages, facts.Package{Manager: facts.Manager(words[0]), Name: words[1], Version: words[2], Path: "/packages", Layer: layer, Files: words[3:]})
+		p.Packages = append(p.Packages, facts.Package{Manager: facts.Manager(words[0]), Name: words[1], Version: words[2], Path: words[3], Layer: layer, Files: words[4:]})
+	case "requires":
+		last := &p.Packages[len(p.Packages)-1]
+		last.Requires = append(last.Requires, rest)
 	case "so":
 		f := facts.File{Path: file, Layer: layer, Size: 4096, Kind: facts.KindELF, ELF: &facts.ELF{Class: 64, Machine: "x86_64", Type: "dyn"}}
 		for _, item := range strings.Fields(more) {

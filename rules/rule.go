@@ -28,7 +28,7 @@ func All() []*Rule {
 	return []*Rule{
 		driverFloor, ptxTooNew, fatbinCompress,
 		archMissing, archSpecific, archTegra, archHole, ptxOnly, opaqueCode,
-		neededMissing, dupShadow, symverMismatch, cudnnFamily, cudaMix,
+		neededMissing, dupShadow, symverMismatch, cudnnFamily, cudaMix, builtAgainst,
 		compatPath, bakedDriver, stubPath,
 		unreadable,
 	}
