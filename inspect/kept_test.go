@@ -186,7 +186,7 @@ func TestDamagedCacheIsNoFailure(t *testing.T) {
 	}()
 	for _, data := range []string{
 		"", "{}", "[]", strings.Replace(good, `"size":`, `"size":9`, 1), strings.Replace(good, `"log":"`, `"log":"AAAA`, 1),
-		strings.Replace(good, `"bodies":[`, `"bodies":[null,`, 1), strings.Replace(good, `sha256:`, `sha512:`, 1),
+		strings.Replace(good, "\"bodies\":3}\n", "\"bodies\":4}\nnull\n", 1), strings.Replace(good, `sha256:`, `sha512:`, 1),
 	} {
 		require.NotEqual(t, good, data)
 		require.NoError(t, dir.Put(key, cache.Entry{Data: []byte(data)}))

@@ -1,9 +1,13 @@
 package layer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ccgate/ccgate/inspect/limit"
 )
@@ -12,7 +16,8 @@ import (
 // a layer notes. It is part of the version of what a cache keeps.
 const CodecVersion = 3
 
-// storedContent is [Content] as it is stored.
+// storedContent is the first line of the stored form of [Content]; each body has a line of
+// its own after it, so that they can be read at the same time.
 type storedContent struct {
 	Digest      string   `json:"digest"`
 	Size        int64    `json:"size"`
@@ -23,7 +28,7 @@ type storedContent struct {
 	Notes       []string `json:"notes,omitempty"`
 	Compression string   `json:"compression,omitempty"`
 	Log         []byte   `json:"log"`
-	Bodies      []*Body  `json:"bodies,omitempty"`
+	Bodies      int      `json:"bodies"`
 }
 
 // Lasting reports whether the content is the same under other limits: what a limit
@@ -32,10 +37,16 @@ func (c *Content) Lasting() bool { return !c.limited }
 
 // Encode returns the stored form.
 func (c *Content) Encode() ([]byte, error) {
-	return json.Marshal(storedContent{
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	err := enc.Encode(storedContent{
 		Digest: c.Digest, Size: c.Size, Plain: c.plain, Entries: c.tarEntries, Files: c.Files, Objects: c.Objects,
-		Notes: c.Notes, Compression: c.compression, Log: c.log, Bodies: c.bodies,
+		Notes: c.Notes, Compression: c.compression, Log: c.log, Bodies: len(c.bodies),
 	})
+	for _, b := range c.bodies {
+		err = errors.Join(err, enc.Encode(b))
+	}
+	return out.Bytes(), err
 }
 
 var errStored = errors.New("is not the stored form of this layer")
@@ -45,12 +56,17 @@ var errStored = errors.New("is not the stored form of this layer")
 // a [*limit.Error]; any other means that the layer has to be read.
 func Decode(data []byte, digest string, size int64, budget *limit.Budget) (*Content, error) {
 	var s storedContent
-	if err := json.Unmarshal(data, &s); err != nil {
+	first, rest, _ := bytes.Cut(data, []byte{'\n'})
+	if err := json.Unmarshal(first, &s); err != nil {
+		return nil, fmt.Errorf("%w: %w", errStored, err)
+	}
+	bodies, err := decodeBodies(rest, s.Bodies)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errStored, err)
 	}
 	c := &Content{
 		Digest: s.Digest, Size: s.Size, Files: s.Files, Objects: s.Objects, Notes: s.Notes,
-		plain: s.Plain, tarEntries: s.Entries, compression: s.Compression, log: s.Log, bodies: s.Bodies,
+		plain: s.Plain, tarEntries: s.Entries, compression: s.Compression, log: s.Log, bodies: bodies,
 	}
 	if s.Digest != digest || s.Size != size || min(s.Plain, s.Entries, int64(s.Files), int64(s.Objects)) < 0 {
 		return nil, errStored
@@ -59,6 +75,21 @@ func Decode(data []byte, digest string, size int64, budget *limit.Budget) (*Cont
 		return nil, err
 	}
 	return c, c.charge(budget)
+}
+
+// decodeBodies reads a number of lines, several at once: they are most of the stored form.
+func decodeBodies(data []byte, n int) ([]*Body, error) {
+	lines := bytes.SplitAfter(data, []byte{'\n'})
+	if len(lines) != n+1 || len(lines[n]) > 0 {
+		return nil, fmt.Errorf("has %d of %d bodies", len(lines)-1, n)
+	}
+	bodies := make([]*Body, n)
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, line := range lines[:n] {
+		group.Go(func() error { return json.Unmarshal(line, &bodies[i]) })
+	}
+	return bodies, group.Wait()
 }
 
 // check reads the whole log, so that nobody else has to look out for damage.
