@@ -3,21 +3,21 @@ package rules
 import (
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/rules/loader"
+	"github.com/ccgate/ccgate/rules/loads"
 )
 
 var symverMismatch = &Rule{
 	ID: "CCG303", Slug: "symver-mismatch", Level: LevelError,
-	Title: "A library lacks the symbol versions that a file needs of it",
-	Wrong: "A file that has to do with GPUs needs versions of symbols that the library which its loader finds does not define.",
-	Why: "The loader refuses the file: \"version `…' not found\", or \"undefined symbol … version …\" when the symbol is first used. The usual cause is an older copy that is found first, " +
+	Title: "A library lacks functions or symbol versions that a file needs of it",
+	Wrong: "A file that has to do with GPUs needs functions, or versions of symbols, that the library which its loader finds does not define.",
+	Why: "The loader refuses the file: \"version `…' not found\", or \"undefined symbol: __nvJitLinkAddData_12_4, version libnvJitLink.so.12\", at once or when the function is first called. The usual cause is an older copy that is found first, " +
 		"by `LD_LIBRARY_PATH` or in a system directory.",
 	Fix: "Remove the older copy from the search path, or install a release that is at least as new as the one that the file was built with. `ccgate ldd IMAGE PATH` shows which copy is taken.",
-	Limits: "Only versions of symbols are compared, which is what the loader checks before it starts a program. A library without any versions is taken as it is, as loaders do. " +
-		"musl's loader does not check versions.",
+	Limits: "Versions of symbols are compared for all libraries of a process, as the loader does before it starts a program; single functions only for libraries of the CUDA world, by their names. " +
+		"A library without versions, or whose table of functions could not be read, is taken as it is. Functions that are looked up by name at run time are not seen.",
 	References: []string{"ld.so(8)", "Linux Standard Base, symbol versioning"},
 	run:        runSymverMismatch,
 }
@@ -27,12 +27,13 @@ func runSymverMismatch(p *pass) []problem {
 	done := map[[2]string]bool{}
 	for i := range p.loadsOf() {
 		l := &p.loads.Loads[i]
-		if l.Process.Musl {
-			continue
-		}
+		functions := p.newFunctions(l)
 		for _, e := range l.Process.Edges {
 			from, to := &l.Process.Objects[e.From], &l.Process.Objects[e.To]
-			lacking := lackingVersions(from, to, e.Name)
+			lacking := lackingVersions(l, from, to, e.Name)
+			if len(lacking) == 0 {
+				lacking = functions.lacking(from, to)
+			}
 			if len(lacking) == 0 || done[[2]string{from.Real, to.Real}] || p.loads.LoadedBefore(l, to.Name, to.Real) {
 				continue
 			}
@@ -40,7 +41,7 @@ func runSymverMismatch(p *pass) []problem {
 			pr := problem{
 				subject: p.actor(from.File()), level: LevelError, most: LevelError, kind: KindFail,
 				what:  "does not load with the " + e.Name + " that it gets",
-				found: to.Real + " (" + string(to.Rule) + ") without " + strings.Join(lacking, ", "),
+				found: to.Real + " (" + string(to.Rule) + ") without " + targetList(lacking),
 				needs: "a release that has them", hint: p.newerCopy(from.File(), to, lacking),
 			}
 			if l.Unused {
@@ -52,10 +53,11 @@ func runSymverMismatch(p *pass) []problem {
 	return out
 }
 
-// lackingVersions lists the symbol versions that one file needs of another in vain.
-func lackingVersions(from, to *loader.Object, name string) []string {
+// lackingVersions lists the symbol versions that one file needs of another in vain. musl's
+// loader does not ask for versions.
+func lackingVersions(l *loads.Load, from, to *loader.Object, name string) []string {
 	f, t := from.File(), to.File()
-	if f == nil || t == nil || len(t.ELF.VersionDefs) == 0 {
+	if f == nil || t == nil || len(t.ELF.VersionDefs) == 0 || l.Process.Musl {
 		return nil
 	}
 	var out []string
@@ -75,7 +77,10 @@ func lackingVersions(from, to *loader.Object, name string) []string {
 // newerCopy names a copy in the image that has what is lacking.
 func (p *pass) newerCopy(by *facts.File, to *loader.Object, lacking []string) string {
 	for _, c := range p.copies(to.Name, by) {
-		if !slices.ContainsFunc(lacking, func(v string) bool { return !slices.Contains(c.ELF.VersionDefs, v) }) {
+		has := func(name string) bool {
+			return slices.Contains(c.ELF.VersionDefs, name) || slices.Contains(c.ELF.Exports, name)
+		}
+		if !slices.ContainsFunc(lacking, func(name string) bool { return !has(name) }) {
 			return "have " + c.Path + " found first: remove " + path.Dir(to.Path) + " from the search path"
 		}
 	}

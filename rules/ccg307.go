@@ -76,8 +76,8 @@ func (p *pass) older(k *facts.Package, need requirement) (problem, bool) {
 // requirement is a lower bound, or an exact version, of a package.
 type requirement struct {
 	name, version string
-	lower         bool   // a bound
-	text          string // without conditions
+	lower         bool // a bound
+	text          string
 }
 
 func (r requirement) words() string {
@@ -90,9 +90,8 @@ func (r requirement) words() string {
 // clause is one of the comparisons of a requirement (PEP 508).
 var clause = regexp.MustCompile(`(==|>=|~=)\s*([0-9]+(?:\.[0-9]+)*)`)
 
-// parseRequirement reads a requirement such as "nvidia-cudnn-cu12<10.0,>=9.8; extra == 'x'".
+// parseRequirement reads a requirement such as "nvidia-cudnn-cu12<10.0,>=9.8".
 func parseRequirement(text string) (requirement, bool) {
-	text, _, _ = strings.Cut(text, ";")
 	end := strings.IndexAny(text, " <>=!~([")
 	if end < 0 {
 		return requirement{}, false
@@ -101,7 +100,7 @@ func parseRequirement(text string) (requirement, bool) {
 	if m == nil {
 		return requirement{}, false
 	}
-	return requirement{name: normalName(text[:end]), version: m[2], lower: m[1] != "==", text: strings.TrimSpace(text)}, true
+	return requirement{name: normalName(text[:end]), version: m[2], lower: m[1] != "==", text: text}, true
 }
 
 // normalName is the name of a Python package as PEP 503 compares names.

@@ -51,6 +51,7 @@ type pass struct {
 	actors      map[string]*subject      // by path: subjects, and others that findings are about
 	byName      map[string][]*facts.File // see copies
 	byPath      map[string]*facts.File
+	prefixes    map[string]string         // see libraryOf
 	owners      map[string]*facts.Package // see ownerOf
 	fleet       *matrix.Fleet
 	source      facts.Source

@@ -146,6 +146,11 @@ type ELF struct {
 	// VersionDefs are the symbol versions that the file defines, without
 	// the base definition.
 	VersionDefs []string `json:"versionDefs,omitempty"`
+	// Imports are functions of the CUDA world that the file needs, and Exports those that it
+	// defines, by the names of its dynamic symbols, sorted. Both are empty where they could
+	// not be read, or are too many.
+	Imports []string `json:"imports,omitempty"`
+	Exports []string `json:"exports,omitempty"`
 }
 
 // VersionNeed is one entry of .gnu.version_r.

@@ -127,7 +127,8 @@ type scan struct {
 	found      int // pieces of device code
 	names      runtimeNames
 	searchErr  error
-	release    string // a toolkit that some machine code named
+	passed     map[int64]string // names of functions that the search has passed
+	release    string           // a toolkit that some machine code named
 
 	elf         *hostelf.File
 	dynamic     *hostelf.Dynamic

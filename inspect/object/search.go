@@ -18,6 +18,7 @@ var (
 	cubinMagic  = []byte("\x7fELF\x02\x01\x01")
 	ptxMagic    = []byte(".version ")
 	nameMagic   = []byte("\x00cuda")
+	ncclMagic   = []byte("\x00nccl")
 )
 
 // pattern finds one byte string in successive blocks and never looks at a byte twice.
@@ -77,8 +78,8 @@ const (
 // search walks the file and collects device code and runtime names. An error
 // of the input ends it.
 func (s *scan) search() {
-	patterns := []pattern{{want: fatbinMagic}, {want: cubinMagic}, {want: ptxMagic, common: 1}, {want: nameMagic, common: 1}}
-	handle := []func() error{s.container, s.cubinInData, s.ptxInData, s.runtimeName}
+	patterns := []pattern{{want: fatbinMagic}, {want: cubinMagic}, {want: ptxMagic, common: 1}, {want: nameMagic, common: 1}, {want: ncclMagic, common: 1}}
+	handle := []func() error{s.container, s.cubinInData, s.ptxInData, s.runtimeName, s.vendorName}
 	if _, random := s.in.(seeker); random {
 		s.probe()
 		s.sortSections()
@@ -275,7 +276,22 @@ func (s *scan) runtimeName() error {
 		return err
 	}
 	if end := bytes.IndexByte(b[1:], 0); end > 0 {
-		s.names.add(string(b[1:1+end]), s.in.Offset()+1)
+		name := string(b[1 : 1+end])
+		s.names.add(name, s.in.Offset()+1)
+		s.pass(name, s.in.Offset()+1)
 	}
 	return s.step(len(nameMagic))
+}
+
+// vendorName notes the name of a function of NCCL.
+func (s *scan) vendorName() error {
+	const longest = 64
+	b, err := s.peek(longest)
+	if err != nil {
+		return err
+	}
+	if end := bytes.IndexByte(b[1:], 0); end > 0 {
+		s.pass(string(b[1:1+end]), s.in.Offset()+1)
+	}
+	return s.step(len(ncclMagic))
 }

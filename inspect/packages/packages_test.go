@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 			{Manager: "deb", Name: "libcudart12", Files: []string{"/usr/lib/libcudart.so.12.2.140"}},
 		}},
 		{"nothing of interest", "var/lib/dpkg/info/zlib1g.list", "/usr/lib/libz.so.1\n", nil},
-		{"Python", site + "nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA", "Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.10.2.21\nRequires-Dist: nvidia-cublas-cu12\nRequires-Dist: numpy\n\nVersion: 1 of the description\n", []facts.Package{
+		{"Python", site + "nvidia_cudnn_cu12-9.10.2.21.dist-info/METADATA", "Metadata-Version: 2.1\nName: nvidia-cudnn-cu12\nVersion: 9.10.2.21\nRequires-Dist: nvidia-cublas-cu12; extra == \"a\"\nRequires-Dist: nvidia-cublas-cu12; extra == \"b\"\nRequires-Dist: numpy\n\nVersion: 1 of the description\n", []facts.Package{
 			{Manager: "python", Name: "nvidia-cudnn-cu12", Version: "9.10.2.21", Requires: []string{"nvidia-cublas-cu12"}},
 		}},
 		{"RECORD", site + "nvidia_cudnn_cu12-9.10.2.21.dist-info/RECORD", "nvidia/cudnn/lib/libcudnn.so.9,sha256=abc,123\nnvidia/cudnn/include/cudnn.h,,\n\"nvidia/a,b/libcudnn_ops.so.9\",,\n", []facts.Package{

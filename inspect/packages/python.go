@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
@@ -26,7 +27,8 @@ func readMetadata(_ string, in io.Reader, out *found) {
 		case "version":
 			p.Version = value
 		case "requires-dist":
-			if isVendor(value) && len(p.Requires) < maxRequires {
+			value, _, _ = strings.Cut(value, ";") // conditions, mostly extras that repeat it
+			if value = strings.TrimSpace(value); isVendor(value) && len(p.Requires) < maxRequires && !slices.Contains(p.Requires, value) {
 				p.Requires = append(p.Requires, value)
 			}
 		}
