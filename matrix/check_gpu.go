@@ -137,7 +137,7 @@ func (k *Knowledge) checkLibraries() error {
 		if l.DriverSide != slices.Contains(capabilityNames(), l.Capability) || l.DriverSide && l.Dispatch {
 			p.add("library %s: driver side, capability %q and dispatch do not go together", l.Name, l.Capability)
 		}
-		if !slices.Contains([]string{"", UseOnDemand, UsePerGPU}, l.Use) {
+		if !slices.Contains([]string{"", UseOnDemand, UsePerGPU, UseOptional}, l.Use) {
 			p.add("library %s: unknown use %q", l.Name, l.Use)
 		}
 		checkSonames(&p, l)

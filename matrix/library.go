@@ -20,7 +20,7 @@ type Library struct {
 	// Dispatch marks a library that picks its kernels by GPU: it is judged by
 	// the union of its containers.
 	Dispatch bool `toml:"dispatch"`
-	// Use is [UseOnDemand], [UsePerGPU], or empty for a library that its users
+	// Use is [UseOnDemand], [UsePerGPU], [UseOptional], or empty for a library that its users
 	// cannot do without.
 	Use string `toml:"use"`
 	// DriverSide marks a library of the driver, which the container runtime
@@ -37,6 +37,7 @@ type Library struct {
 const (
 	UseOnDemand = "on-demand" // loaded for one feature only
 	UsePerGPU   = "per-gpu"   // one of several files, each for one GPU
+	UseOptional = "optional"  // tried, and done without
 )
 
 // Soname is one soname version of a library.

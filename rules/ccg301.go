@@ -44,6 +44,7 @@ func runNeededMissing(p *pass) []problem {
 			}
 		}
 	}
+	p.spareVariants(lacks)
 	var out []problem
 	for _, n := range joinLacks(lacks) {
 		out = append(out, p.onAll(n.problem)...)
@@ -57,6 +58,21 @@ type lack struct {
 	names  []string
 	others []string // other releases, where the image has none of this one
 	absent bool     // there is none in the image
+}
+
+// spareVariants makes notes of builds beside which another one has all that it needs.
+func (p *pass) spareVariants(lacks []lack) {
+	lacking := func(s *subject) bool {
+		return slices.ContainsFunc(lacks, func(n lack) bool { return n.subject == s })
+	}
+	for i := range lacks {
+		n := &lacks[i]
+		if n.subject.variant != "" && slices.ContainsFunc(p.subjects, func(s *subject) bool {
+			return s.variant == n.subject.variant && s.member != n.subject.member && !lacking(s)
+		}) {
+			n.most = LevelNote
+		}
+	}
 }
 
 // joinLacks makes one of what a file finds nowhere.

@@ -109,7 +109,7 @@ func (s *subject) assign(k *matrix.Knowledge, fleet *matrix.Fleet, source facts.
 
 func libraryRole(lib matrix.Library) Role {
 	switch {
-	case lib.Use == matrix.UsePerGPU:
+	case lib.Use == matrix.UsePerGPU, lib.Use == matrix.UseOptional:
 		return RoleOptional
 	case lib.Use == matrix.UseOnDemand:
 		return RoleOnDemand
