@@ -214,6 +214,7 @@ func (c *closed) ReadAt(p []byte, off int64) (int, error) {
 func FuzzHostELF(f *testing.F) {
 	for _, edit := range []func(o *fatbintest.SharedObject){
 		func(*fatbintest.SharedObject) {},
+		func(o *fatbintest.SharedObject) { o.Imports, o.Exports = []string{"cudaMalloc"}, []string{"mine"} },
 		func(o *fatbintest.SharedObject) { o.Class32 = true },
 		func(o *fatbintest.SharedObject) { o.BigEndian, o.Moved = true, true },
 		func(o *fatbintest.SharedObject) { o.Stripped = true },
@@ -236,10 +237,45 @@ func FuzzHostELF(f *testing.F) {
 		} else if d != nil {
 			require.NotContains(t, d.Soname, "\x00")
 		}
-		if _, err = file.Sections(bytes.NewReader(b)); err != nil {
+		sections, err := file.Sections(bytes.NewReader(b))
+		if err != nil {
+			requireFormat(t, err)
+			return
+		}
+		if _, err := file.Symbols(bytes.NewReader(b), sections, func([]byte) bool { return true }, func(int64) (string, bool) { return "", false }); err != nil {
 			requireFormat(t, err)
 		}
 	})
+}
+
+func TestSymbols(t *testing.T) {
+	o := full()
+	o.Imports, o.Exports, o.Weak = []string{"cudaMalloc", "printf"}, []string{"mine"}, []string{"cudaMaybe"}
+	wanted := func(name []byte) bool { return !bytes.Equal(name, []byte("printf")) }
+	none := func(int64) (string, bool) { return "", false }
+	for name, edit := range map[string]func(o *fatbintest.SharedObject){
+		"plain": func(*fatbintest.SharedObject) {}, "patched": func(o *fatbintest.SharedObject) { o.Moved = true }, "big-endian": func(o *fatbintest.SharedObject) { o.BigEndian = true },
+	} {
+		o := o
+		edit(&o)
+		b := o.Bytes()
+		f, err := read(b)
+		require.NoError(t, err, name)
+		symbols, err := f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
+		require.NoError(t, err, name)
+		require.Equal(t, []hostelf.Symbol{{Name: "cudaMalloc"}, {Name: "cudaMaybe", Weak: true}, {Name: "mine", Defined: true}}, symbols, name)
+	}
+	b := o.Bytes()
+	f, err := read(b)
+	require.NoError(t, err)
+	for i := range f.sections {
+		if f.sections[i].Type == elf.SHT_DYNSYM {
+			f.sections[i].Size = 1 << 40
+		}
+	}
+	_, err = f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
+	var broken *hostelf.FormatError
+	require.ErrorAs(t, err, &broken)
 }
 
 // requireFormat requires that err blames the file: memory can always be read.

@@ -9,6 +9,7 @@ type dynamic struct {
 	m       *image
 	names   strtab
 	tags    []elf.Dyn64
+	symbols []byte // .dynsym
 	need    []byte
 	defs    []byte
 	section Section // .dynamic
@@ -33,6 +34,16 @@ func newDynamic(o SharedObject, m *image) *dynamic {
 	text(elf.DT_RUNPATH, o.Runpath)
 	d.needs()
 	d.definitions()
+	d.symbol("", 0, 0)
+	for _, n := range o.Imports {
+		d.symbol(n, elf.STB_GLOBAL, elf.SHN_UNDEF)
+	}
+	for _, n := range o.Weak {
+		d.symbol(n, elf.STB_WEAK, elf.SHN_UNDEF)
+	}
+	for _, n := range o.Exports {
+		d.symbol(n, elf.STB_GLOBAL, 1)
+	}
 	return d
 }
 
@@ -88,6 +99,27 @@ func (d *dynamic) definitions() {
 		b = o.AppendUint32(b, next)
 		b = o.AppendUint32(b, d.names.add(v))
 		d.defs = o.AppendUint32(b, 0)
+	}
+}
+
+// symbol adds an entry of the dynamic symbol table.
+func (d *dynamic) symbol(name string, bind elf.SymBind, section elf.SectionIndex) {
+	at := uint32(0)
+	if name != "" {
+		at = d.names.add(name)
+	}
+	o := d.m.order
+	b := o.AppendUint32(d.symbols, at)
+	b = append(b, elf.ST_INFO(bind, elf.STT_FUNC), 0)
+	b = o.AppendUint16(b, uint16(section))
+	b = o.AppendUint64(b, 0)
+	d.symbols = o.AppendUint64(b, 0)
+}
+
+// addSymbols adds the symbol table, if there is more in it than the first entry.
+func (d *dynamic) addSymbols() {
+	if len(d.symbols) > 24 {
+		d.m.add(Section{Name: ".dynsym", Type: elf.SHT_DYNSYM, Flags: elf.SHF_ALLOC, Data: d.symbols})
 	}
 }
 

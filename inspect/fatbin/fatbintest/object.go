@@ -24,6 +24,8 @@ type SharedObject struct {
 	Needed                         []string
 	VersionNeeds                   []VersionNeed
 	VersionDefs                    []string
+	// Imports and Exports are dynamic symbols of a 64-bit file, Weak imports that may be missing.
+	Imports, Exports, Weak []string
 
 	Text            []byte    // .text
 	Data            []byte    // .rodata
@@ -70,6 +72,7 @@ func (o SharedObject) Bytes() []byte {
 		if o.Interp != "" {
 			d.interp = o.add(m, ".interp", elf.SHF_ALLOC, append([]byte(o.Interp), 0))
 		}
+		d.addSymbols()
 		if !o.Moved {
 			d.addStrings()
 		}
