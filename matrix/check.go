@@ -24,7 +24,7 @@ func (k *Knowledge) check() error {
 		k.checkGPUs(),
 		k.checkNames(),
 		k.checkForward(),
-		k.checkLibraries(),
+		k.checkLibraries(), k.checkDriverAPI(),
 	)
 }
 
@@ -47,7 +47,7 @@ func (k *Knowledge) checkPresent() error {
 		{"release", len(k.rows.Release)}, {"major", len(k.rows.Major)}, {"codec", len(k.rows.Codec)},
 		{"branch", len(k.rows.Branch)}, {"ptx", len(k.rows.PTX)}, {"family", len(k.rows.Family)},
 		{"capability", len(k.rows.Capability)}, {"gpu", len(k.rows.GPU)}, {"package", len(k.rows.Package)},
-		{"jetpack", len(k.rows.JetPack)}, {"library", len(k.rows.Library)},
+		{"jetpack", len(k.rows.JetPack)}, {"library", len(k.rows.Library)}, {"driver_api", len(k.rows.DriverAPI)},
 	} {
 		if t.rows == 0 {
 			p.add("no [[%s]]", t.name)
@@ -94,6 +94,9 @@ func (k *Knowledge) checkProvenance() error {
 	}
 	for _, j := range k.rows.JetPack {
 		row("JetPack "+j.Version, j.Provenance)
+	}
+	for _, d := range k.rows.DriverAPI {
+		row(fmt.Sprintf("driver API of CUDA %v", d.CUDA), d.Provenance)
 	}
 	for _, l := range k.rows.Library {
 		row(l.Name, l.Provenance)

@@ -31,6 +31,7 @@ type Knowledge struct {
 	rows         tables
 	gpuIndex     map[string]int // spelling → index in GPUs
 	libraryIndex libraryIndex
+	driverIndex  map[string]int // rows by symbol
 	reference    Fleet
 }
 
@@ -47,6 +48,7 @@ type tables struct {
 	Package    []ForwardPackage `toml:"package"`
 	JetPack    []JetPack        `toml:"jetpack"`
 	Library    []Library        `toml:"library"`
+	DriverAPI  []DriverAPI      `toml:"driver_api"`
 }
 
 // Load reads and checks the embedded knowledge and the reference fleet.
@@ -115,6 +117,7 @@ func (k *Knowledge) read(fsys fs.FS, name string) error {
 	k.rows.Package = append(k.rows.Package, t.Package...)
 	k.rows.JetPack = append(k.rows.JetPack, t.JetPack...)
 	k.rows.Library = append(k.rows.Library, t.Library...)
+	k.rows.DriverAPI = append(k.rows.DriverAPI, t.DriverAPI...)
 	return nil
 }
 
@@ -142,4 +145,10 @@ func (k *Knowledge) index() {
 		}
 	}
 	k.libraryIndex = newLibraryIndex(k.rows.Library)
+	k.driverIndex = map[string]int{}
+	for i, row := range k.rows.DriverAPI {
+		for _, f := range row.Functions {
+			k.driverIndex[f] = i
+		}
+	}
 }

@@ -43,7 +43,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 	_, err := toml.DecodeFile("testdata/knowledge/refused.toml", &refused)
 	require.NoError(t, err)
-	require.Len(t, refused.Case, 79)
+	require.Len(t, refused.Case, 82)
 	for _, c := range refused.Case {
 		t.Run(c.Name, func(t *testing.T) {
 			files := sources(t)
@@ -58,7 +58,7 @@ func TestParseRefuses(t *testing.T) {
 
 func TestParseRefusesMissingTables(t *testing.T) {
 	_, err := Parse(fstest.MapFS{})
-	for _, name := range []string{"release", "major", "codec", "branch", "ptx", "family", "capability", "gpu", "package", "jetpack", "library"} {
+	for _, name := range []string{"release", "major", "codec", "branch", "ptx", "family", "capability", "gpu", "package", "jetpack", "library", "driver_api"} {
 		require.ErrorContains(t, err, "no [["+name+"]]")
 	}
 	for name := range sources(t) {

@@ -27,7 +27,7 @@ func runSymverMismatch(p *pass) []problem {
 	done := map[[2]string]bool{}
 	for i := range p.loadsOf() {
 		l := &p.loads.Loads[i]
-		functions := p.newFunctions(l)
+		functions := p.functionsOf(l)
 		for _, e := range l.Process.Edges {
 			from, to := &l.Process.Objects[e.From], &l.Process.Objects[e.To]
 			lacking := lackingVersions(l, from, to, e.Name)

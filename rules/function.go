@@ -14,7 +14,7 @@ type functions struct {
 	defined map[string]bool // by any object of the process, lazily
 }
 
-func (p *pass) newFunctions(l *loads.Load) *functions { return &functions{pass: p, load: l} }
+func (p *pass) functionsOf(l *loads.Load) *functions { return &functions{pass: p, load: l} }
 
 // lacking lists the functions of a library that a file needs and nothing in the process
 // defines.

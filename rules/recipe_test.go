@@ -102,6 +102,8 @@ func soItem(f *facts.File, item string) error {
 	case "wants":
 		lib, versions, _ := strings.Cut(value, ":")
 		f.ELF.VersionNeeds = append(f.ELF.VersionNeeds, facts.VersionNeed{Library: lib, Versions: strings.Split(versions, ",")})
+	case "now":
+		f.ELF.BindNow = true
 	case "imports":
 		f.ELF.Imports = list
 	case "exports":

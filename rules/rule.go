@@ -26,7 +26,7 @@ type Rule struct {
 // All returns the rules in the order of their ids.
 func All() []*Rule {
 	return []*Rule{
-		driverFloor, ptxTooNew, fatbinCompress,
+		driverFloor, ptxTooNew, fatbinCompress, driverSymbol,
 		archMissing, archSpecific, archTegra, archHole, ptxOnly, opaqueCode,
 		neededMissing, dupShadow, symverMismatch, cudnnFamily, cudaMix, builtAgainst,
 		compatPath, bakedDriver, stubPath,

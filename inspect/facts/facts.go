@@ -141,6 +141,9 @@ type ELF struct {
 	Interp  string   `json:"interp,omitempty"`
 	// NoDefaultDirs keeps the loader from its default directories (DF_1_NODEFLIB).
 	NoDefaultDirs bool `json:"noDefaultDirs,omitempty"`
+	// BindNow marks a file of the CUDA world, or one that needs such a file, whose functions are
+	// all looked up when it is loaded.
+	BindNow bool `json:"bindNow,omitempty"`
 	// VersionNeeds are the symbol versions required of each needed library.
 	VersionNeeds []VersionNeed `json:"versionNeeds,omitempty"`
 	// VersionDefs are the symbol versions that the file defines, without

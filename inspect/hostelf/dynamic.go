@@ -17,6 +17,7 @@ type Dynamic struct {
 	VersionNeeds   []VersionNeed
 	VersionDefs    []string
 	NoDefaultDirs  bool // DF_1_NODEFLIB
+	BindNow        bool // DF_BIND_NOW or DF_1_NOW: all symbols are looked up at load
 }
 
 // VersionNeed lists the symbol versions required of one library.
@@ -32,7 +33,7 @@ type dyn struct {
 	needed, rpath, runpath []uint64
 	verneed, verneednum    uint64
 	verdef, verdefnum      uint64
-	flags1                 uint64
+	flags, flags1          uint64
 }
 
 // Dynamic reads the dynamic section through the program headers, as a loader does. A
@@ -63,6 +64,7 @@ func (f *File) Dynamic(r io.ReaderAt) (*Dynamic, error) {
 		}
 		str.off = off
 	}
+	d.BindNow = raw.flags&uint64(elf.DF_BIND_NOW) != 0 || raw.flags1&uint64(elf.DF_1_NOW) != 0
 	d.NoDefaultDirs = raw.flags1&uint64(elf.DF_1_NODEFLIB) != 0
 	soname := str.all(raw.soname)
 	if len(soname) > 0 {
@@ -115,6 +117,10 @@ func (f *File) readDyn(r io.ReaderAt, p Prog) (*dyn, error) {
 			d.verdef = v
 		case elf.DT_VERDEFNUM:
 			d.verdefnum = v
+		case elf.DT_BIND_NOW:
+			d.flags |= uint64(elf.DF_BIND_NOW)
+		case elf.DT_FLAGS:
+			d.flags |= v
 		case elf.DT_FLAGS_1:
 			d.flags1 = v
 		}

@@ -61,6 +61,7 @@ func (s *scan) tables(f *facts.File) {
 	} else if d := s.dynamic; d != nil {
 		f.ELF.Soname, f.ELF.Needed, f.ELF.Interp = d.Soname, d.Needed, d.Interp
 		f.ELF.RPath, f.ELF.RunPath, f.ELF.VersionDefs, f.ELF.NoDefaultDirs = d.RPath, d.RunPath, d.VersionDefs, d.NoDefaultDirs
+		f.ELF.BindNow = d.BindNow && isVendorFile(f.ELF)
 		for _, n := range d.VersionNeeds {
 			f.ELF.VersionNeeds = append(f.ELF.VersionNeeds, facts.VersionNeed{Library: n.Library, Versions: n.Versions})
 		}
