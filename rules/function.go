@@ -24,8 +24,8 @@ func (f *functions) lacking(from, to *loader.Object) []string {
 		return nil
 	}
 	lib, ok := f.pass.know.Library(to.Name)
-	if !ok || lib.DriverSide {
-		return nil
+	if own, _ := f.pass.know.Library(from.Name); !ok || lib.DriverSide || own.Name == lib.Name {
+		return nil // the parts of a library find in memory what the first one has loaded
 	}
 	var out []string
 	for _, name := range by.ELF.Imports {

@@ -76,6 +76,8 @@ func compareRoot(t *testing.T, root string) {
 	require.NotZero(t, compared)
 }
 
+const muslLoader = "/lib/ld-musl-x86_64.so.1"
+
 // listReal asks the loader of the root. It is not ok for what the loader refuses to list.
 func listReal(t *testing.T, root string, f *facts.File, env []string) (map[string][]string, bool) {
 	t.Helper()
@@ -83,12 +85,15 @@ func listReal(t *testing.T, root string, f *facts.File, env []string) (map[strin
 	if interp == "" {
 		interp = "/lib64/ld-linux-x86-64.so.2"
 		if _, err := os.Stat(root + interp); err != nil {
-			interp = "/lib/ld-musl-x86_64.so.1"
+			interp = muslLoader
 		}
 	}
-	cmd := exec.Command(interp, "--list", f.Path)
+	cmd := exec.Command(interp, f.Path) // glibc's --list stops at what is missing
+	if interp == muslLoader {
+		cmd = exec.Command(interp, "--list", f.Path)
+	}
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Chroot: root}
-	cmd.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}, env...)
+	cmd.Env = append([]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LD_TRACE_LOADED_OBJECTS=1"}, env...)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil && out.Len() == 0 {
