@@ -6,6 +6,7 @@ import (
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/matrix/cuda"
+	"github.com/ccgate/ccgate/rules/loads"
 )
 
 var driverSymbol = &Rule{
@@ -16,7 +17,7 @@ var driverSymbol = &Rule{
 		"\"undefined symbol\"; others fail when the function is first called.",
 	Fix: "Update the driver to the branch that the finding names, or take a build that asks for new functions with cuGetProcAddress or dlsym and can do without.",
 	Limits: "Only functions that are linked are seen. Those that a file asks for by name at run time are not reported, since it can do without them. " +
-		"A file that does not look up its functions at load gives a warning. Functions of CUDA 11.0 and before are taken to be in every driver.",
+		"A file outside of Python's packages that does not look up its functions at load, and one that does not name libcuda as needed, give a warning. Functions of CUDA 11.0 and before are taken to be in every driver.",
 	References: []string{"NVIDIA CUDA headers, cudaTypedefs.h", "CUDA Driver API, Driver Entry Point Access"},
 	run:        runDriverSymbol,
 }
@@ -25,7 +26,7 @@ func runDriverSymbol(p *pass) []problem {
 	var out []problem
 	for i := range p.platform.Files {
 		f := &p.platform.Files[i]
-		if f.ELF == nil || !slices.Contains(f.ELF.Needed, driverSoname) {
+		if f.ELF == nil || len(f.ELF.Imports) == 0 {
 			continue
 		}
 		for t := range p.targets {
@@ -62,8 +63,10 @@ func (p *pass) newFunctions(f *facts.File, t int) (problem, bool) {
 		what: "calls functions that are not in driver", found: targetList(lacking), needs: fmt.Sprintf("a driver for CUDA %s", newest),
 		hint: "take a build that looks for new functions at run time",
 	}
-	if !f.ELF.BindNow {
-		pr.level = LevelWarning
+	// Python has the loader look up everything at once, whatever a file asks for.
+	atLoad := f.ELF.BindNow || loads.EnvironmentOf(f.Path) != ""
+	if !atLoad || !slices.Contains(f.ELF.Needed, driverSoname) {
+		pr.level = LevelWarning // the file may never call them, or another one has loaded the driver
 	}
 	for _, b := range p.know.Branches() {
 		if b.CUDA.Compare(newest) >= 0 {

@@ -121,7 +121,7 @@ func (f *finder) load(file *facts.File, kind Kind) {
 	for i := range pr.Objects[1:] {
 		f.reached[pr.Objects[i+1].Real] = true
 	}
-	env := environmentOf(file.Path)
+	env := EnvironmentOf(file.Path)
 	f.Loads = append(f.Loads, Load{Root: file, Kind: kind, Process: pr, Environment: env, Unused: f.used.unused(file.Path, env)})
 }
 
@@ -161,7 +161,7 @@ func kindOf(f *facts.File) Kind {
 	switch {
 	case f.ELF.Type == "exec", f.ELF.Interp != "" && !strings.Contains(base, ".so"):
 		return Program
-	case environmentOf(f.Path) != "" && !strings.HasPrefix(base, "lib"):
+	case EnvironmentOf(f.Path) != "" && !strings.HasPrefix(base, "lib"):
 		return Extension
 	}
 	return Library

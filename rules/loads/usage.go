@@ -8,8 +8,8 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// environmentOf returns the directory of Python packages that a file lies in, or "".
-func environmentOf(file string) string {
+// EnvironmentOf returns the directory of Python packages that a file lies in, or "".
+func EnvironmentOf(file string) string {
 	for _, name := range []string{"/site-packages/", "/dist-packages/"} {
 		if i := strings.Index(file, name); i >= 0 {
 			return file[:i+len(name)-1]
@@ -69,7 +69,7 @@ func newUsage(p *facts.Platform, related []*facts.File) *usage {
 		}
 	}
 	u.known = slices.ContainsFunc(related, func(f *facts.File) bool {
-		env := environmentOf(f.Path)
+		env := EnvironmentOf(f.Path)
 		return env != "" && u.leadsTo(env)
 	})
 	return u

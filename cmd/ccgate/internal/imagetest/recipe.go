@@ -25,8 +25,10 @@ import (
 //	link PATH TARGET                a symbolic link
 //
 // Items of so are targets with an optional ISA and codec, "sm_80", "sm_90a/zstd",
-// "compute_80:8.4", or what its dynamic section says: "needs=libcudart.so.12", "soname=",
-// "rpath=", "runpath=" and "interp=". A path may be quoted as in Go.
+// "compute_80:8.4", or what its dynamic section says: "needs=libcudart.so.12,libc.so.6", "soname=",
+// "rpath=", "runpath=", "interp=", symbols as in "imports=cudaMalloc" and "exports=", their versions as
+// in "defs=V1,V2" and "wants=libfoo.so.1:V1"; "pad=" is a number of bytes that it is larger.
+// In text, \n is a new line. A path may be quoted as in Go.
 // Empty lines and lines that begin with # are left out.
 func Parse(recipe, folder string) (Image, error) {
 	r := &reader{folder: folder, img: Image{Name: "test:latest", Platforms: []Platform{{Name: "linux/amd64"}}}}
@@ -87,7 +89,7 @@ func (r *reader) file(verb, rest string) (File, error) {
 	f := File{Path: path}
 	switch verb {
 	case "text":
-		f.Data = []byte(rest + "\n")
+		f.Data = []byte(strings.ReplaceAll(rest, `\n`, "\n") + "\n")
 	case "copy", "half":
 		if f.Data, err = os.ReadFile(filepath.Join(r.folder, filepath.FromSlash(rest))); err != nil {
 			return f, err
@@ -146,9 +148,25 @@ func sharedObject(items []string) ([]byte, error) {
 // dynamic takes an item that is of the dynamic section.
 func dynamic(o *fatbintest.SharedObject, item string) bool {
 	name, value, _ := strings.Cut(item, "=")
+	list := strings.Split(value, ",")
 	switch name {
 	case "needs":
-		o.Needed = append(o.Needed, value)
+		o.Needed = append(o.Needed, list...)
+	case "imports":
+		o.Imports = list
+	case "exports":
+		o.Exports = list
+	case "defs":
+		o.VersionDefs = list
+	case "wants":
+		library, versions, _ := strings.Cut(value, ":")
+		o.VersionNeeds = append(o.VersionNeeds, fatbintest.VersionNeed{Library: library, Versions: strings.Split(versions, ",")})
+	case "pad":
+		n, err := strconv.Atoi(value)
+		if err != nil {
+			return false
+		}
+		o.Data = make([]byte, n)
 	case "soname":
 		o.Soname = value
 	case "rpath":
