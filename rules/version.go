@@ -23,9 +23,13 @@ func (r release) words() string {
 	return r.version
 }
 
-// releaseOf returns the version of a library: by its file name, libcublas.so.12.9.1.4, or
-// by the package that owns it. A file name goes first, since packages can be overwritten.
+// releaseOf returns the version of a library: as the file says it, by its name,
+// libcublas.so.12.9.1.4, or by the package that owns it. The file goes first, since packages
+// can be overwritten and files renamed.
 func (p *pass) releaseOf(f *facts.File) release {
+	if f.Release != nil {
+		return release{f.Release.Version, f.Release.Evidence}
+	}
 	if v, ok := versionOfName(f); ok {
 		return release{v, "file name"}
 	}
@@ -60,14 +64,23 @@ func leadingNumbers(version string) string {
 	return strings.Trim(version, ".")
 }
 
-// ownerOf returns the package that owns a file. Several that claim it, as wheels that
-// overwrite each other do, say nothing.
+// ownerOf returns the package that owns a file and tells its release. Several that claim it, as
+// wheels that overwrite each other do, say nothing; nor does a package of Python that is not
+// NVIDIA's and has brought a copy, as triton does of CUPTI.
 func (p *pass) ownerOf(f *facts.File) (*facts.Package, bool) {
 	if p.owners == nil {
 		p.indexOwners()
 	}
 	owner := p.owners[f.Path]
-	return owner, owner != nil
+	if owner == nil || owner.Manager == facts.ManagerPython && !isVendorPackage(owner.Name) {
+		return nil, false
+	}
+	return owner, true
+}
+
+func isVendorPackage(name string) bool {
+	name = normalName(name)
+	return strings.HasPrefix(name, "nvidia-") || strings.HasPrefix(name, "tensorrt")
 }
 
 func (p *pass) indexOwners() {

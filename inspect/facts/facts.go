@@ -124,6 +124,8 @@ type File struct {
 	// Runtime is the CUDA runtime that this file is, or contains.
 	Runtime *Runtime `json:"runtime,omitempty"`
 	Code    *Code    `json:"code,omitempty"`
+	// Release is the version of the library, where the file itself says it.
+	Release *Release `json:"release,omitempty"`
 	// Damage says what is wrong with the ELF tables of a file that was
 	// searched to its end and holds no device code.
 	Damage string `json:"damage,omitempty"`
@@ -160,6 +162,12 @@ type ELF struct {
 type VersionNeed struct {
 	Library  string   `json:"library"`
 	Versions []string `json:"versions"`
+}
+
+// Release is the exact version of a library.
+type Release struct {
+	Version  string `json:"version"`
+	Evidence string `json:"evidence"` // how it is known
 }
 
 // Runtime is a CUDA runtime (libcudart).

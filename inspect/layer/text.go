@@ -17,10 +17,8 @@ func isText(name string) bool {
 	switch dir {
 	case "etc/":
 		return base == "ld.so.conf" || strings.HasPrefix(base, "ld-musl-") && strings.HasSuffix(base, ".path")
-	case "etc/ld.so.conf.d/":
-		return true
 	}
-	return false
+	return strings.HasPrefix(dir, "etc/ld.so.conf.d/")
 }
 
 func readText(size int64, r io.Reader) *Body {

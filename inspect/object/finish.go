@@ -25,7 +25,7 @@ func (s *scan) finish(f *facts.File) {
 	if len(s.containers) > 0 || len(s.loose) > 0 {
 		f.Code = &facts.Code{Containers: s.containers, Loose: s.loose, Toolkit: s.toolkit()}
 	}
-	f.Runtime = s.runtime(f)
+	f.Runtime, f.Release = s.runtime(f), s.saidRelease()
 }
 
 // harmless reports whether what is wrong with the file hides no device code: the

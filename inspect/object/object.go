@@ -41,7 +41,7 @@ func Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, 
 // in place of device code, as a Git LFS pointer does; the facts hold the rest. The path is
 // used for names that mark a format, and is copied to the facts.
 func (sc *Scanner) Scan(name string, size int64, r io.Reader) (f facts.File, unread []string, ok bool) {
-	s := &scan{size: size}
+	s := &scan{name: name, size: size}
 	s.in = sc.memory.newInput(r, size, s.probe)
 	defer sc.memory.release(s.in)
 	f = facts.File{Path: name, Layer: facts.NoLayer, Size: size}
@@ -116,6 +116,7 @@ func isPTX(head []byte) bool {
 // scan is the state of reading one file.
 type scan struct {
 	in     input
+	name   string // path of the file
 	size   int64
 	dec    fatbin.Decoder
 	unread []string
@@ -128,6 +129,7 @@ type scan struct {
 	names      runtimeNames
 	searchErr  error
 	passed     map[int64]string // names of functions that the search has passed
+	says       string           // the release of the library, by a text in it
 	release    string           // a toolkit that some machine code named
 
 	elf         *hostelf.File

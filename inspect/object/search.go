@@ -80,6 +80,7 @@ const (
 func (s *scan) search() {
 	patterns := []pattern{{want: fatbinMagic}, {want: cubinMagic}, {want: ptxMagic, common: 1}, {want: nameMagic, common: 1}, {want: ncclMagic, common: 1}}
 	handle := []func() error{s.container, s.cubinInData, s.ptxInData, s.runtimeName, s.vendorName}
+	s.searchRelease(s.name, &patterns, &handle)
 	if _, random := s.in.(seeker); random {
 		s.probe()
 		s.sortSections()

@@ -179,8 +179,8 @@ func (l *Loader) listLibraries(into map[string]cached, program *facts.File, real
 	}
 	for soname, lib := range libraries {
 		at := d.path + "/" + soname
-		if f := l.view.files[path.Join(real, soname)]; f != nil {
-			lib.file, lib.real = f, path.Join(real, soname) // no link is made in its place
+		if inPlace := path.Join(real, soname); l.view.files[inPlace] != nil && lib.real != inPlace {
+			at = d.path + "/" + lib.name // no link is made in place of a file
 		}
 		if old, ok := into[soname]; ok {
 			old.later = append(old.later, Place{at, lib.real, RuleConfig})

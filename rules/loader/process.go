@@ -84,14 +84,23 @@ func (p *process) add(o Object) int {
 		if o.By < 0 && o.Rule == RuleRoot && o.file.ELF.Interp != "" {
 			at = o.Real
 		}
-		if o.origin = path.Dir(at); !path.IsAbs(at) {
-			o.origin = path.Join(p.workDir, path.Dir(at))
+		if !path.IsAbs(at) {
+			at = p.workDir + "/" + at
 		}
+		o.origin = directoryOf(at)
 		p.byReal[o.Real] = len(p.out.Objects)
 	}
 	p.answer(&o)
 	p.out.Objects = append(p.out.Objects, o)
 	return len(p.out.Objects) - 1
+}
+
+// directoryOf is what stands before the last slash, ".." and all, as the loader takes it.
+func directoryOf(name string) string {
+	if i := strings.LastIndexByte(name, '/'); i > 0 {
+		return name[:i]
+	}
+	return "/"
 }
 
 // preload adds the libraries of LD_PRELOAD. One that is not found is passed over, as
