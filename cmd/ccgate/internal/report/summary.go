@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ccgate/ccgate/cmd/ccgate/internal/layout"
+	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/rules"
 )
 
@@ -45,6 +46,24 @@ func (p *printer) fleet() {
 	if len(assumed) > 0 {
 		p.line("Given as a branch, and judged at its lowest version: %s.", strings.Join(assumed, ", "))
 	}
+	if served := p.served(); len(served) > 0 {
+		p.line("With the driver that cuda-compat in the image brings: %s.", strings.Join(served, ", "))
+	}
+	if s := p.r.Image.Source; s == facts.SourceFile || s == facts.SourceWheel {
+		p.line("A single file has no file system around it: what its loader would find is not judged.")
+	}
+}
+
+// served lists the drivers in whose place the one of a package in the image counts.
+func (p *printer) served() []string {
+	var out []string
+	for _, t := range p.r.Targets {
+		text := driverName(t) + " as " + t.Compat
+		if t.Compat != "" && !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // shared says which part of the facts others read.
