@@ -10,13 +10,13 @@ import (
 // maxText is the largest configuration of a loader that is read. Real ones have some lines.
 const maxText = 64 << 10
 
-// isText reports whether a file tells a loader where libraries are: the configuration of
-// ldconfig(8), or the search path of musl.
+// isText reports whether a file tells a loader where libraries are, or which to load: the
+// configuration of ldconfig(8), the list of ld.so(8), or the search path of musl.
 func isText(name string) bool {
 	dir, base := path.Split(name)
 	switch dir {
 	case "etc/":
-		return base == "ld.so.conf" || strings.HasPrefix(base, "ld-musl-") && strings.HasSuffix(base, ".path")
+		return base == "ld.so.conf" || base == "ld.so.preload" || strings.HasPrefix(base, "ld-musl-") && strings.HasSuffix(base, ".path")
 	}
 	return strings.HasPrefix(dir, "etc/ld.so.conf.d/")
 }

@@ -27,6 +27,8 @@ type configured struct {
 type cacheDir struct {
 	path, source string
 	early        bool
+	// noLinks is set for hwcaps directories, in which ldconfig makes no links.
+	noLinks bool
 }
 
 // read reads a configuration (ldconfig(8)): a directory in each line, comments, and
@@ -127,7 +129,7 @@ func (l *Loader) ldconfig(program *facts.File, s *system) *cacheEntry {
 				e.level[i] = make(map[string]cached)
 			}
 			sub := path.Join(hwcaps, level)
-			l.listLibraries(e.level[i], program, path.Join(real, sub), cacheDir{d.path + "/" + sub, d.source, d.early})
+			l.listLibraries(e.level[i], program, path.Join(real, sub), cacheDir{d.path + "/" + sub, d.source, d.early, true})
 		}
 	}
 	l.cache[key] = e
@@ -179,8 +181,10 @@ func (l *Loader) listLibraries(into map[string]cached, program *facts.File, real
 	}
 	for soname, lib := range libraries {
 		at := d.path + "/" + soname
-		if inPlace := path.Join(real, soname); l.view.files[inPlace] != nil && lib.real != inPlace {
-			at = d.path + "/" + lib.name // no link is made in place of a file
+		if f := l.view.files[path.Join(real, soname)]; d.noLinks {
+			at = d.path + "/" + lib.name
+		} else if f != nil {
+			lib.file, lib.real = f, path.Join(real, soname) // no link is made in its place
 		}
 		if old, ok := into[soname]; ok {
 			old.later = append(old.later, Place{at, lib.real, RuleConfig})

@@ -15,16 +15,6 @@ func (l *Loader) Find(pr *Process, by int, name string) Object {
 	return p.out.Objects[i]
 }
 
-// Own says what an object of a process finds for a name in its own search, whatever is
-// loaded already.
-func (l *Loader) Own(pr *Process, by int, name string) Object {
-	p := l.resume(pr)
-	clear(p.byName)
-	clear(p.byReal)
-	clear(p.missing)
-	return p.out.Objects[p.need(name, by)]
-}
-
 // Resolve says what a program without search paths of its own gets for a name, in a
 // process of the same machine as the given file: what the environment and the
 // configuration of the image make of it.

@@ -48,22 +48,26 @@ func New(p *facts.Platform, opt Options) *Loader {
 	return l
 }
 
+const preloadFile = "/etc/ld.so.preload"
+
 // Rule is a rule of the search order.
 type Rule string
 
 // The rules, in the order of glibc.
 const (
-	RuleRoot     Rule = "asked for"
-	RulePreload  Rule = "LD_PRELOAD"
-	RuleInterp   Rule = "program interpreter"
-	RulePath     Rule = "path"  // the name has a slash
-	RuleRPath    Rule = "RPATH" // of the object that needs it, or of one that led to it
-	RuleEnv      Rule = "LD_LIBRARY_PATH"
-	RuleRunPath  Rule = "RUNPATH"
-	RuleConfig   Rule = "ldconfig" // the directories of ld.so.conf and the default ones
-	RuleDefault  Rule = "default directory"
-	RuleInjected Rule = "injected by the container runtime"
-	RuleMissing  Rule = "not found"
+	RuleRoot    Rule = "asked for"
+	RulePreload Rule = "LD_PRELOAD"
+	// RulePreloadFile is the list of /etc/ld.so.preload.
+	RulePreloadFile Rule = preloadFile
+	RuleInterp      Rule = "program interpreter"
+	RulePath        Rule = "path"  // the name has a slash
+	RuleRPath       Rule = "RPATH" // of the object that needs it, or of one that led to it
+	RuleEnv         Rule = "LD_LIBRARY_PATH"
+	RuleRunPath     Rule = "RUNPATH"
+	RuleConfig      Rule = "ldconfig" // the directories of ld.so.conf and the default ones
+	RuleDefault     Rule = "default directory"
+	RuleInjected    Rule = "injected by the container runtime"
+	RuleMissing     Rule = "not found"
 )
 
 // Object is one object of a process.

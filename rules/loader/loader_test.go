@@ -153,6 +153,11 @@ func TestSearchOrder(t *testing.T) {
 			/app needs=liba.so
 			/usr/lib/libp.so needs=libq.so
 			/usr/lib/liba.so`, "/app", "libp.so LD_PRELOAD /lib/libp.so by ldconfig\nliba.so ldconfig /lib/liba.so by built in\nlibq.so not found\n"},
+		"preloaded by the list of the system": {`ENV LD_PRELOAD=libp.so
+			/etc/ld.so.preload = # tools\n/opt/trace.so libp.so\n/none.so
+			/app
+			/opt/trace.so
+			/usr/lib/libp.so`, "/app", "libp.so LD_PRELOAD /lib/libp.so by ldconfig\n/opt/trace.so /etc/ld.so.preload /opt/trace.so by path\n"},
 		"the driver's": {`/app needs=libcuda.so.1 rpath=/x`, "/app", "libcuda.so.1 injected by the container runtime\n"},
 		"the driver's, baked in": {`/app needs=libcuda.so.1 rpath=/x
 			/x/libcuda.so.1`, "/app", "libcuda.so.1 RPATH /x/libcuda.so.1 by /app\n"},
@@ -170,6 +175,17 @@ func TestSearchOrder(t *testing.T) {
 			/x/glibc-hwcaps/x86-64-v4/liba.so
 			/x/glibc-hwcaps/x86-64-v2/liba.so`, "/app",
 			"liba.so RPATH /x/glibc-hwcaps/x86-64-v2/liba.so by /app, also /x/liba.so\n"},
+		"ldconfig names files of hwcaps directories, in which it makes no links": {`/app needs=liba.so.1
+			/usr/local/lib/glibc-hwcaps/x86-64-v2/liba.so.1 -> liba.so.1.2
+			/usr/local/lib/glibc-hwcaps/x86-64-v2/liba.so.1.2 soname=liba.so.1`, "/app",
+			"liba.so.1 ldconfig /usr/local/lib/glibc-hwcaps/x86-64-v2/liba.so.1.2 by /etc/ld.so.conf.d/x.conf\n"},
+		"$ORIGIN is the directory as it was written": {`/opt/bin/app needs=liba.so rpath=$ORIGIN/../lib
+			/opt/lib/liba.so needs=libb.so runpath=$ORIGIN
+			/opt/lib/libb.so`, "/opt/bin/app",
+			"liba.so RPATH /opt/bin/../lib/liba.so by /opt/bin/app\nlibb.so RUNPATH /opt/bin/../lib/libb.so by /opt/bin/../lib/liba.so\n"},
+		"a directory before that of the driver hides it": {`/app needs=libcuda.so.1
+			/usr/local/lib/libcuda.so.1 soname=libcuda.so.1`, "/app",
+			"libcuda.so.1 ldconfig /usr/local/lib/libcuda.so.1 by /etc/ld.so.conf.d/x.conf\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := loader.New(platform(t, debian+c.files), loader.Options{
@@ -181,6 +197,40 @@ func TestSearchOrder(t *testing.T) {
 			require.False(t, p.Musl)
 		})
 	}
+}
+
+func TestFind(t *testing.T) {
+	l := loader.New(platform(t, debian+`ENV LD_LIBRARY_PATH=/env:
+		/app needs=liba.so rpath=/x
+		/x/liba.so runpath=/part soname=liba.so
+		/part/libpart.so
+		/env/libother.so`), loader.Options{Injected: func(s string) bool { return s == "libcuda.so.1" }})
+	p, err := l.Load("/app")
+	require.NoError(t, err)
+	for _, c := range []struct {
+		by         int
+		name, want string
+		rule       loader.Rule
+	}{
+		{1, "libpart.so", "/part/libpart.so", loader.RuleRunPath},
+		{0, "libpart.so", "", loader.RuleMissing},
+		{0, "libother.so", "/env/libother.so", loader.RuleEnv},
+		{1, "liba.so", "/x/liba.so", loader.RuleRPath}, // in memory already
+		{0, "libcuda.so.1", "", loader.RuleInjected},
+	} {
+		o := l.Find(p, c.by, c.name)
+		require.Equal(t, c.want, o.Path, c.name)
+		require.Equal(t, c.rule, o.Rule, c.name)
+	}
+	require.Len(t, p.Objects, 2, "nothing was loaded")
+	require.Equal(t, loader.RuleEnv, l.Resolve(p.Objects[0].File(), "libother.so").Rule)
+	require.Equal(t, loader.RuleMissing, l.Resolve(p.Objects[0].File(), "libpart.so").Rule)
+	require.Equal(t, []string{"/env", "/"}, l.EnvDirs())
+	var dirs []string
+	for _, d := range l.ConfigDirs(p.Objects[0].File()) {
+		dirs = append(dirs, d.Real)
+	}
+	require.Equal(t, []string{"/usr/local/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/lib", "/usr/lib"}, dirs)
 }
 
 func TestMusl(t *testing.T) {

@@ -103,14 +103,26 @@ func directoryOf(name string) string {
 	return "/"
 }
 
-// preload adds the libraries of LD_PRELOAD. One that is not found is passed over, as
-// loaders do.
+// preload adds the libraries of LD_PRELOAD and, with glibc, of /etc/ld.so.preload. One that
+// is not found is passed over, as loaders do.
 func (p *process) preload() {
 	separators := " :"
 	if p.system.musl {
 		separators = " :\t\n"
 	}
-	for _, name := range strings.FieldsFunc(p.env["LD_PRELOAD"], func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+	p.preloadList(p.env["LD_PRELOAD"], separators, RulePreload)
+	if !p.system.musl {
+		var list strings.Builder
+		for line := range strings.Lines(p.view.text(preloadFile)) {
+			line, _, _ = strings.Cut(line, "#")
+			list.WriteString(line + "\n")
+		}
+		p.preloadList(list.String(), " :\t\n", RulePreloadFile)
+	}
+}
+
+func (p *process) preloadList(list, separators string, rule Rule) {
+	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
 		before := len(p.out.Objects)
 		i := p.need(name, 0)
 		switch o := &p.out.Objects[i]; {
@@ -119,7 +131,7 @@ func (p *process) preload() {
 			p.out.Objects = p.out.Objects[:before]
 			delete(p.missing, name)
 		default:
-			o.Source, o.Rule = string(o.Rule), RulePreload
+			o.Source, o.Rule = string(o.Rule), rule
 		}
 	}
 }
