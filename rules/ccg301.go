@@ -109,16 +109,23 @@ func (p *pass) loadsOf() []loads.Load {
 	return p.loads.Loads
 }
 
-// tooLarge leaves the loads open that were not followed to their end.
+// tooLarge leaves the loads open that were not followed to their end. A hostile image can have
+// any number, of which the first ones tell enough.
 func (p *pass) tooLarge() []problem {
 	if p.loads == nil {
 		return nil
 	}
+	const most = 16
+	files := p.loads.TooLarge
+	found := "more libraries and search paths than are followed"
+	if len(files) > most {
+		found = fmt.Sprintf("%s, of %d files", found, len(files))
+	}
 	var out []problem
-	for _, f := range p.loads.TooLarge {
+	for _, f := range files[:min(most, len(files))] {
 		out = append(out, p.onAll(problem{
 			subject: p.actor(f), level: LevelWarning, most: LevelError, kind: KindOpen, what: "cannot tell what it would load",
-			found: "more libraries and search paths than are followed", needs: "a search that ends", hint: "see what ccgate ldd says of the file",
+			found: found, needs: "a search that ends", hint: "see what ccgate ldd says of the file",
 		})...)
 	}
 	return out

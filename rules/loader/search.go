@@ -25,6 +25,7 @@ func (p *process) search(o *Object) {
 func (p *process) inherited(o *Object) {
 	seenProgram := false
 	for i := o.By; i >= 0; i = p.out.Objects[i].By {
+		p.tries++ // a chain of objects can be as long as there are
 		seenProgram = seenProgram || i == 0
 		p.inRPath(o, i)
 	}

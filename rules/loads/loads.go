@@ -94,7 +94,15 @@ type finder struct {
 	*Set
 	used    *usage
 	reached map[string]bool // files that are in the process of another root
+	objects int             // of all loads so far
 }
+
+// Bounds of all loads of an image together, far above those of real ones: objects, and how
+// many a load counts that was given up.
+const (
+	maxObjects = 1 << 18
+	givenUp    = 1 << 14
+)
 
 func (f *finder) find(files []*facts.File) {
 	for _, kind := range []Kind{Program, Extension, Library} {
@@ -113,11 +121,17 @@ func (f *finder) find(files []*facts.File) {
 }
 
 func (f *finder) load(file *facts.File, kind Kind) {
-	pr, err := f.Loader.Load(file.Path)
-	if err != nil {
+	if f.objects > maxObjects {
 		f.TooLarge = append(f.TooLarge, file)
 		return
 	}
+	pr, err := f.Loader.Load(file.Path)
+	if err != nil {
+		f.TooLarge = append(f.TooLarge, file)
+		f.objects += givenUp
+		return
+	}
+	f.objects += len(pr.Objects)
 	for i := range pr.Objects[1:] {
 		f.reached[pr.Objects[i+1].Real] = true
 	}
@@ -170,13 +184,13 @@ func kindOf(f *facts.File) Kind {
 // related returns the programs and libraries that have to do with GPUs: with device code,
 // a runtime or a library of the CUDA world, and what needs one of these.
 func related(p *facts.Platform, k *matrix.Knowledge) []*facts.File {
-	var candidates, out []*facts.File
-	names := make(map[string]bool) // of related files
+	var out []*facts.File
+	needing := make(map[string][]*facts.File) // by the name that is needed
+	taken := make(map[*facts.File]bool)
 	take := func(f *facts.File) {
-		out = append(out, f)
-		names[path.Base(f.Path)] = true
-		if f.ELF.Soname != "" {
-			names[f.ELF.Soname] = true
+		if !taken[f] {
+			taken[f] = true
+			out = append(out, f)
 		}
 	}
 	for i := range p.Files {
@@ -186,20 +200,18 @@ func related(p *facts.Platform, k *matrix.Knowledge) []*facts.File {
 		}
 		if isRelated(f, k) {
 			take(f)
-		} else {
-			candidates = append(candidates, f)
+		}
+		for _, n := range f.ELF.Needed {
+			needing[path.Base(n)] = append(needing[path.Base(n)], f)
 		}
 	}
-	for again := true; again; {
-		again = false
-		candidates = slices.DeleteFunc(candidates, func(f *facts.File) bool {
-			if !slices.ContainsFunc(f.ELF.Needed, func(n string) bool { return names[path.Base(n)] }) {
-				return false
+	for i := 0; i < len(out); i++ { // out grows with what needs those in it
+		for _, name := range []string{path.Base(out[i].Path), out[i].ELF.Soname} {
+			for _, f := range needing[name] {
+				take(f)
 			}
-			take(f)
-			again = true
-			return true
-		})
+			delete(needing, name)
+		}
 	}
 	slices.SortFunc(out, func(a, b *facts.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out

@@ -1,6 +1,7 @@
 package loads_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -113,4 +114,25 @@ func TestWhatAnEnvironmentHasInMemory(t *testing.T) {
 	require.Equal(t, site+"/app/_C.so", s.Loads[0].Root.Path)
 	require.True(t, s.LoadedBefore(small, "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so.12"))
 	require.False(t, s.LoadedBefore(small, "libcudart.so.12", site+"/torch/lib/libcudart.so.12"))
+}
+
+// Each of many libraries needs the next and may begin a process, so that their loads together are
+// the square of their number.
+func TestLoadsOfALongChainAreGivenUp(t *testing.T) {
+	const n = 30_000
+	p := &facts.Platform{}
+	for i := range n {
+		needed := fmt.Sprintf("lib%05d.so", i+1)
+		if i == n-1 {
+			needed = "libcudart.so.12"
+		}
+		p.Files = append(p.Files, elf(fmt.Sprintf("/usr/lib64/lib%05d.so", i), needed))
+	}
+	s := find(t, p)
+	require.NotEmpty(t, s.TooLarge)
+	objects := 0
+	for _, l := range s.Loads {
+		objects += len(l.Process.Objects)
+	}
+	require.Less(t, objects, 1<<19)
 }
