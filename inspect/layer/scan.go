@@ -21,11 +21,14 @@ type Scanner func(path string, size int64, r io.Reader) (file facts.File, unread
 // here, so that one hostile file costs itself and not the run. It returns nil
 // for a file of no interest. The caller has to ask r whether reading failed.
 func (scan Scanner) File(name string, size int64, r io.Reader) (b *Body) {
-	if size == 0 || scan == nil {
+	if scan == nil {
 		return nil
 	}
 	if isText(name) {
 		return readText(size, r)
+	}
+	if size == 0 {
+		return nil
 	}
 	if list, ok := packages.Read(name, size, r); ok {
 		if len(list) == 0 {

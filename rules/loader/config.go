@@ -101,7 +101,7 @@ func (e *cacheEntry) find(soname string) (cached, bool) {
 func (l *Loader) dirs(s *system) []cacheDir {
 	c := configured{view: l.view, included: make(map[string]bool)}
 	c.read(configFile)
-	for _, dir := range s.defaults {
+	for _, dir := range s.indexed {
 		c.dirs = append(c.dirs, cacheDir{path: dir, source: "built in"})
 	}
 	l.markEarly(c.dirs, s)

@@ -27,16 +27,14 @@ func (p *process) searchMusl(o *Object) {
 		return
 	}
 	p.inMusl(o, splitList(p.env["LD_LIBRARY_PATH"], ":\n"), RuleEnv, "")
-	for i := o.By; i >= 0; i = p.out.Objects[i].By {
-		from := &p.out.Objects[i]
-		if from.file == nil {
-			continue
+	for i := o.By; i >= 0 && !p.preloading; i = p.out.Objects[i].By {
+		p.tries++ // a chain of objects can be as long as there are
+		if from := &p.out.Objects[i]; from.file != nil {
+			p.inMusl(o, muslRunPath(from), RuleRunPath, from.Path)
 		}
-		dirs := from.file.ELF.RunPath
-		if len(dirs) == 0 {
-			dirs = from.file.ELF.RPath
+		if p.out.Objects[i].Rule == RulePreload {
+			break // it is needed by nobody
 		}
-		p.inMusl(o, p.expandAll(dirs, i), RuleRunPath, from.Path)
 	}
 	if o.Rule == RuleMissing && p.options.Injected != nil && p.options.Injected(o.Name) {
 		o.Rule = RuleInjected
@@ -44,12 +42,32 @@ func (p *process) searchMusl(o *Object) {
 	p.inMusl(o, p.muslDirs(), RuleDefault, "")
 }
 
+// muslRunPath returns the RUNPATH, or else the RPATH, of an object. One with a token other than
+// $ORIGIN counts for nothing as a whole (fixup_rpath).
+func muslRunPath(from *Object) []string {
+	dirs := from.file.ELF.RunPath
+	if len(dirs) == 0 {
+		dirs = from.file.ELF.RPath
+	}
+	list := strings.Join(dirs, ":")
+	for _, after := range strings.Split(list, "$")[1:] {
+		if !strings.HasPrefix(after, "ORIGIN") && !strings.HasPrefix(after, "{ORIGIN}") {
+			return nil
+		}
+	}
+	return splitList(expand(list, from.origin, "", ""), ":\n")
+}
+
+// inMusl tries directories as they are written. An empty one is none.
 func (p *process) inMusl(o *Object, dirs []string, rule Rule, source string) {
 	for _, d := range dirs {
 		if d == "" {
 			continue
 		}
-		at := strings.TrimSuffix(d, "/") + "/" + o.Name
+		at := d + "/" + o.Name
+		if !path.IsAbs(at) {
+			at = p.workDir + "/" + at
+		}
 		if p.take(o, at, rule, source) || len(o.Passed) == 0 {
 			continue
 		}
@@ -57,10 +75,11 @@ func (p *process) inMusl(o *Object, dirs []string, rule Rule, source string) {
 	}
 }
 
-// muslDirs are the directories of the file beside the loader, or the built-in ones.
+// muslDirs are the directories of the file that is named like the loader, none if that is
+// empty, or the built-in ones.
 func (p *process) muslDirs() []string {
 	name := strings.TrimSuffix(path.Base(p.system.interp), ".so.1")
-	if text := p.view.text("/etc/" + name + ".path"); text != "" {
+	if text, ok := p.view.lookText("/etc/" + name + ".path"); ok {
 		return splitList(text, ":\n")
 	}
 	return []string{"/lib", "/usr/local/lib", "/usr/lib"}

@@ -36,6 +36,8 @@ type process struct {
 	byName  map[string]int // objects by the names that they answer to
 	missing map[string]int
 	tries   int
+	// preloading is set while musl looks for preloaded libraries, for which no RUNPATH counts.
+	preloading bool
 }
 
 // Load returns what a loader would load for the file at a path. A library is taken as
@@ -106,19 +108,19 @@ func directoryOf(name string) string {
 // preload adds the libraries of LD_PRELOAD and, with glibc, of /etc/ld.so.preload. One that
 // is not found is passed over, as loaders do.
 func (p *process) preload() {
-	separators := " :"
 	if p.system.musl {
-		separators = " :\t\n"
+		p.preloading = true
+		p.preloadList(p.env["LD_PRELOAD"], ": \t\n\v\f\r", RulePreload)
+		p.preloading = false
+		return
 	}
-	p.preloadList(p.env["LD_PRELOAD"], separators, RulePreload)
-	if !p.system.musl {
-		var list strings.Builder
-		for line := range strings.Lines(p.view.text(preloadFile)) {
-			line, _, _ = strings.Cut(line, "#")
-			list.WriteString(line + "\n")
-		}
-		p.preloadList(list.String(), " :\t\n", RulePreloadFile)
+	p.preloadList(p.env["LD_PRELOAD"], " :", RulePreload)
+	var list strings.Builder
+	for line := range strings.Lines(p.view.text(preloadFile)) {
+		line, _, _ = strings.Cut(line, "#")
+		list.WriteString(line + "\n")
 	}
+	p.preloadList(list.String(), " :\t\n", RulePreloadFile)
 }
 
 func (p *process) preloadList(list, separators string, rule Rule) {
@@ -155,6 +157,7 @@ func (p *process) need(name string, by int) int {
 	}
 	if o.file != nil {
 		if i, ok := p.byReal[o.Real]; ok {
+			p.alias(name, i)
 			return i
 		}
 	}
@@ -162,6 +165,20 @@ func (p *process) need(name string, by int) int {
 		return i
 	}
 	return p.add(o)
+}
+
+// alias notes another name under which an object was found: glibc keeps the name, and musl
+// that of the file.
+func (p *process) alias(name string, i int) {
+	if p.system.musl {
+		if strings.Contains(name, "/") {
+			return
+		}
+		name = path.Base(p.out.Objects[i].Path)
+	}
+	if _, ok := p.byName[name]; !ok {
+		p.byName[name] = i
+	}
 }
 
 // answer notes the names under which an object that is added is found again: the one that
@@ -185,9 +202,12 @@ func (p *process) answer(o *Object) {
 	}
 }
 
-// byPath takes a name with a slash as a path.
+// byPath takes a name with a slash as a path, in which only glibc replaces tokens.
 func (p *process) byPath(o *Object) {
-	at := expand(o.Name, p.out.Objects[o.By].origin, p.system.lib, p.system.platform)
+	at := o.Name
+	if !p.system.musl {
+		at = expand(at, p.out.Objects[o.By].origin, p.system.lib, p.system.platform)
+	}
 	if !path.IsAbs(at) {
 		at = p.workDir + "/" + at
 	}

@@ -16,28 +16,50 @@ import (
 
 // TestRandomTreesAgainstTheRealLoader makes trees of small libraries that need each other,
 // with paths of every kind, and compares as TestAgainstTheRealLoader does. It needs root,
-// the linker ld and, in CCGATE_LOADER, a loader of glibc.
+// the tools as, ld and ldconfig and, in CCGATE_LOADERS, loaders with their C libraries
+// beside them, separated by colons.
 func TestRandomTreesAgainstTheRealLoader(t *testing.T) {
-	interp := os.Getenv("CCGATE_LOADER")
-	if interp == "" {
-		t.Skip("no loader is named in CCGATE_LOADER (see .ci/loader)")
+	loaders := os.Getenv("CCGATE_LOADERS")
+	if loaders == "" {
+		t.Skip("no loaders are named in CCGATE_LOADERS (see .ci/loader)")
 	}
-	for seed := range uint64(40) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			root := t.TempDir()
-			loader, err := os.ReadFile(interp)
-			require.NoError(t, err)
-			write(t, filepath.Join(root, "usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2"), loader)
-			libc, err := os.ReadFile(filepath.Join(filepath.Dir(interp), "libc.so.6"))
-			require.NoError(t, err)
-			write(t, filepath.Join(root, "usr/lib/x86_64-linux-gnu/libc.so.6"), libc)
-			require.NoError(t, os.Mkdir(filepath.Join(root, "lib64"), 0o755))
-			require.NoError(t, os.Symlink("../usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", filepath.Join(root, "lib64/ld-linux-x86-64.so.2")))
-			(&forest{t: t, root: root, rng: rand.New(rand.NewPCG(seed, 7))}).plant()
-			compareRoot(t, root)
-		})
+	for _, from := range strings.Split(loaders, ":") {
+		s, ok := soils[filepath.Base(filepath.Dir(from))]
+		require.True(t, ok, "%s is in a directory that is not known here", from)
+		for seed := range uint64(40) {
+			t.Run(fmt.Sprintf("%s-%d", filepath.Base(s.lib), seed), func(t *testing.T) {
+				f := &forest{t: t, soil: s, root: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 7))}
+				f.install(from)
+				f.plant()
+				compareRoot(t, f.root)
+			})
+		}
 	}
 }
+
+// soil is a kind of system: where its loader and C library are, and the directories in
+// which it may look for libraries.
+type soil struct {
+	loader, lib, libc string
+	directories       []string
+}
+
+// soils are known by the directory of the loader that is copied.
+var soils = map[string]*soil{
+	"x86_64-linux-gnu": {"/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu", "libc.so.6", []string{
+		"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib", "/lib64",
+		"/opt/a", "/opt/a/lib", "/opt/b", "/opt/b/lib/x86_64-linux-gnu", "/srv",
+	}},
+	"lib64": {"/lib64/ld-linux-x86-64.so.2", "/lib64", "libc.so.6", []string{
+		// Not /lib, which Debian's loader of this kind looks into last, as others do not.
+		"/lib64", "/usr/lib64", "/opt/a", "/opt/a/lib", "/opt/b", "/opt/b/lib64", "/srv",
+	}},
+	"x86_64-linux-musl": {muslLoader, "/lib", "libc.so", []string{
+		"/lib", "/usr/lib", "/usr/local/lib", "/opt/a", "/opt/a/lib", "/opt/b", "/srv",
+	}},
+}
+
+func (s *soil) musl() bool { return s.loader == muslLoader }
 
 func write(t *testing.T, name string, data []byte) {
 	t.Helper()
@@ -47,7 +69,8 @@ func write(t *testing.T, name string, data []byte) {
 
 // forest is a tree of libraries.
 type forest struct {
-	t    *testing.T
+	t *testing.T
+	*soil
 	root string
 	rng  *rand.Rand
 }
@@ -57,7 +80,27 @@ func (f *forest) empty() string { return f.root + "/empty.o" }
 
 func (f *forest) one(of ...string) string { return of[f.rng.IntN(len(of))] }
 
-var directories = []string{"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib", "/opt/a", "/opt/a/lib", "/opt/b", "/opt/b/lib/x86_64-linux-gnu", "/srv"}
+// install copies a loader and its C library.
+func (f *forest) install(from string) {
+	f.t.Helper()
+	for _, d := range f.directories {
+		require.NoError(f.t, os.MkdirAll(f.root+d, 0o755))
+	}
+	libc, err := os.ReadFile(filepath.Join(filepath.Dir(from), f.libc))
+	require.NoError(f.t, err)
+	if f.musl() { // which is one file
+		write(f.t, f.root+f.loader, libc)
+		return
+	}
+	write(f.t, filepath.Join(f.root, f.lib, f.libc), libc)
+	data, err := os.ReadFile(from)
+	require.NoError(f.t, err)
+	at := filepath.Join(f.lib, filepath.Base(f.loader))
+	write(f.t, f.root+at, data)
+	if at != f.loader {
+		require.NoError(f.t, os.Symlink(at, f.root+f.loader))
+	}
+}
 
 // plant makes the libraries, links between directories, an ld.so.conf and an environment.
 func (f *forest) plant() {
@@ -65,16 +108,13 @@ func (f *forest) plant() {
 	const names = 8
 	as := exec.Command("as", "-o", f.empty(), "-")
 	require.NoError(f.t, as.Run())
-	for _, d := range directories {
-		require.NoError(f.t, os.MkdirAll(f.root+d, 0o755))
-	}
 	require.NoError(f.t, os.Symlink(f.one("a", "/opt/b", "../srv"), f.root+"/opt/link"))
 	for i := range 24 {
-		f.library(fmt.Sprintf("lib%d.so", i%names), f.one(directories...))
+		f.library(fmt.Sprintf("lib%d.so", i%names), f.one(f.directories...))
 	}
 	for i := range 5 {
 		name := fmt.Sprintf("lib%d.so", f.rng.IntN(names))
-		_ = os.Symlink(f.one(directories...)+"/"+name, f.root+f.one(directories...)+"/"+fmt.Sprintf("lib%d.so", names+i)) // or it is there
+		_ = os.Symlink(f.one(f.directories...)+"/"+name, f.root+f.one(f.directories...)+"/"+fmt.Sprintf("lib%d.so", names+i)) // or it is there
 	}
 	var env []string
 	if f.rng.IntN(2) == 0 {
@@ -83,19 +123,35 @@ func (f *forest) plant() {
 	if f.rng.IntN(4) == 0 {
 		env = append(env, fmt.Sprintf("LD_PRELOAD=lib%d.so:lib%d.so", f.rng.IntN(names), f.rng.IntN(names)))
 	}
+	f.configure()
+	write(f.t, f.root+"/.env", []byte(strings.Join(env, "\n")))
+}
+
+// configure writes what tells the loader of other directories.
+func (f *forest) configure() {
+	f.t.Helper()
+	if f.musl() {
+		if f.rng.IntN(2) == 0 {
+			list := strings.ReplaceAll(f.list(":", "\n"), "$", "")
+			write(f.t, f.root+"/etc/ld-musl-x86_64.path", []byte(f.one(list, list, list+"\n", "")))
+		}
+		return
+	}
 	conf := "include /etc/ld.so.conf.d/*.conf\n" + strings.ReplaceAll(f.list("\n"), "$", "") + "\n"
+	if f.lib == "/lib64" { // which Debian's ldconfig does not know
+		conf += "/lib64\n/usr/lib64\n"
+	}
 	write(f.t, f.root+"/etc/ld.so.conf", []byte(conf))
-	write(f.t, f.root+"/etc/ld.so.conf.d/some.conf", []byte("# "+f.list("\n")+"\n"+f.one(directories...)+" # and\n/usr/lib/x86_64-linux-gnu\n"))
+	write(f.t, f.root+"/etc/ld.so.conf.d/some.conf", []byte("# "+f.list("\n")+"\n"+f.one(f.directories...)+" # and\n"+f.lib+"\n"))
 	out, err := exec.Command("ldconfig", "-r", f.root).CombinedOutput()
 	require.NoError(f.t, err, "%s", out)
-	write(f.t, f.root+"/.env", []byte(strings.Join(env, "\n")))
 }
 
 // list is a list of directories as paths of every kind.
 func (f *forest) list(separators ...string) string {
 	var all []string
 	for range 1 + f.rng.IntN(3) {
-		d := f.one(directories...)
+		d := f.one(f.directories...)
 		all = append(all, f.one(d, d, d+"/", d+"/../"+filepath.Base(d), "/opt/link", "/opt/link/lib", "/nothing", "$ORIGIN", "${ORIGIN}/../b", "$ORIGIN/lib", "/opt/b/$LIB", "/opt/${LIB}x"))
 	}
 	return strings.Join(all, f.one(separators...))
@@ -116,7 +172,9 @@ func (f *forest) library(name, dir string) {
 	}
 	stubs := f.t.TempDir()
 	// ldconfig keeps what needs the C library.
-	args = append(args, "--no-as-needed", f.root+"/usr/lib/x86_64-linux-gnu/libc.so.6")
+	if !f.musl() {
+		args = append(args, "--no-as-needed", filepath.Join(f.root, f.lib, f.libc))
+	}
 	for range f.rng.IntN(4) {
 		need := fmt.Sprintf("lib%d.so", f.rng.IntN(13))
 		if f.rng.IntN(12) == 0 {

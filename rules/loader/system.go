@@ -14,9 +14,9 @@ type system struct {
 	interp   string // its path, or what is usual where it is not known
 	lib      string // $LIB
 	platform string // $PLATFORM
-	// defaults are the directories that are searched last, and that ldconfig adds to those of
-	// its configuration.
-	defaults []string
+	// defaults are the directories that are searched last, and indexed those that ldconfig
+	// adds to the ones of its configuration.
+	defaults, indexed []string
 }
 
 // glibcLoader is where the ABI of a machine places the loader.
@@ -57,28 +57,42 @@ func (l *Loader) systemOf(f *facts.File) *system {
 		s.musl = true
 		return s
 	}
-	s.glibc(l.view)
+	s.glibc(l.view, f)
 	return s
 }
 
-// glibc derives the directories from where the loader lies: Debian has one for each
-// architecture, others have lib64.
-func (s *system) glibc(v *view) {
+// glibc derives the directories from where the loader and the C library lie: Debian has a
+// directory for each architecture, others have lib64. Outside Debian ldconfig looks into
+// lib as well (add_system_dir in glibc's dl-cache.h for x86_64 and aarch64).
+func (s *system) glibc(v *view, f *facts.File) {
 	dir := path.Dir(s.interp)
 	if _, real, err := v.file(s.interp); err == nil {
 		dir = path.Dir(real)
 	}
-	s.lib = "lib"
-	if base := path.Base(dir); base != "lib" {
-		s.lib = base
-		if strings.Count(base, "-") == 2 { // x86_64-linux-gnu
-			s.lib = "lib/" + base
-		}
+	s.lib = path.Base(dir)
+	switch {
+	case strings.Count(s.lib, "-") == 2: // x86_64-linux-gnu
+		s.lib = "lib/" + s.lib
+		s.defaults = []string{"/" + s.lib, "/usr/" + s.lib, "/lib", "/usr/lib"}
+		s.indexed = s.defaults
+		return
+	case s.lib == "lib" && libcIn64(v, f): // the ABI puts all loaders of aarch64 into lib
+		s.lib = "lib64"
 	}
 	s.defaults = []string{"/" + s.lib, "/usr/" + s.lib}
-	if strings.HasPrefix(s.lib, "lib/") {
-		s.defaults = append(s.defaults, "/lib", "/usr/lib")
+	s.indexed = s.defaults
+	if f.ELF.Class == 64 {
+		s.indexed = []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64"}
 	}
+}
+
+// libcIn64 says whether the C library for a file lies in lib64, and none in lib.
+func libcIn64(v *view, f *facts.File) bool {
+	in := func(dir string) bool {
+		libc, _, err := v.file(dir + "/libc.so.6")
+		return err == nil && fits(libc, f) == ""
+	}
+	return !in("/lib") && !in("/usr/lib") && (in("/lib64") || in("/usr/lib64"))
 }
 
 // levels lists the hwcaps directories that the host would use, best first.

@@ -119,13 +119,19 @@ func (v *view) file(name string) (f *facts.File, real string, err error) {
 	return f, real, nil
 }
 
-// text returns the text at a path.
+// text returns the text at a path, nothing where there is none.
 func (v *view) text(name string) string {
+	text, _ := v.lookText(name)
+	return text
+}
+
+func (v *view) lookText(name string) (text string, ok bool) {
 	real, err := v.real(name)
 	if err != nil {
-		return ""
+		return "", false
 	}
-	return v.texts[real]
+	text, ok = v.texts[real]
+	return text, ok
 }
 
 // fits says why a library cannot be loaded into a process of a class and machine, or "".
