@@ -23,6 +23,7 @@ type Loader struct {
 	workDir string
 	options Options
 	cache   map[string]*cacheEntry // lazily, by class and machine
+	places  map[placeKey][]string  // lazily, see placesOf
 }
 
 // Options say what lies outside the image.
@@ -37,7 +38,7 @@ type Options struct {
 
 // New returns the loader of a platform.
 func New(p *facts.Platform, opt Options) *Loader {
-	l := &Loader{view: newView(p), env: make(map[string]string), workDir: "/", options: opt, cache: make(map[string]*cacheEntry)}
+	l := &Loader{view: newView(p), env: make(map[string]string), workDir: "/", options: opt, cache: make(map[string]*cacheEntry), places: make(map[placeKey][]string)}
 	for _, e := range p.Config.Env {
 		name, value, _ := strings.Cut(e, "=")
 		l.env[name] = value
@@ -110,6 +111,8 @@ type Process struct {
 	Edges []Edge
 	// Musl tells whose rules were followed.
 	Musl bool
+	// Tries counts the directories and files that were tried.
+	Tries int
 }
 
 // Edge is one needed name: From needs Name, and To is what it gets.

@@ -10,10 +10,12 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// Bounds of one process, far above those of real ones: objects, and paths that are tried.
+// Bounds of one process, far above those of real ones: objects, directories and files that are
+// tried, and other copies of a library that are noted.
 const (
 	maxObjects = 1 << 14
-	maxTries   = 1 << 21
+	maxTries   = 1 << 19
+	maxLater   = 1 << 6
 )
 
 // Errors of Load.
@@ -35,6 +37,7 @@ type process struct {
 	byReal  map[string]int // objects by their file
 	byName  map[string]int // objects by the names that they answer to
 	missing map[string]int
+	envDirs []string            // see environment
 	tries   int
 	// preloading is set while musl looks for preloaded libraries, for which no RUNPATH counts.
 	preloading bool
@@ -58,15 +61,22 @@ func (l *Loader) Load(name string) (*Process, error) {
 	for i := 0; i < len(p.out.Objects); i++ {
 		if f := p.out.Objects[i].file; f != nil {
 			for _, need := range f.ELF.Needed {
-				p.out.Edges = append(p.out.Edges, Edge{From: i, To: p.need(need, i), Name: need})
-				if len(p.out.Objects) > maxObjects || p.tries > maxTries {
-					return nil, fmt.Errorf("%s %w", name, ErrTooLarge)
+				if p.tooLarge() {
+					break
 				}
+				p.out.Edges = append(p.out.Edges, Edge{From: i, To: p.need(need, i), Name: need})
 			}
 		}
 	}
+	if p.tooLarge() {
+		return nil, fmt.Errorf("%s %w", name, ErrTooLarge)
+	}
+	p.out.Tries = p.tries
 	return p.out, nil
 }
+
+// tooLarge says whether a process is beyond what is followed.
+func (p *process) tooLarge() bool { return len(p.out.Objects) > maxObjects || p.tries > maxTries }
 
 // begin starts a process of a program.
 func (l *Loader) begin(program *facts.File) *process {
@@ -125,6 +135,9 @@ func (p *process) preload() {
 
 func (p *process) preloadList(list, separators string, rule Rule) {
 	for _, name := range strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+		if p.tooLarge() {
+			return
+		}
 		before := len(p.out.Objects)
 		i := p.need(name, 0)
 		switch o := &p.out.Objects[i]; {
@@ -237,7 +250,7 @@ func (p *process) take(o *Object, at string, rule Rule, source string) bool {
 
 // also notes another copy that the search would have reached, each file once.
 func (o *Object) also(found Place) {
-	if found.Real != o.Real && !slices.ContainsFunc(o.Later, func(p Place) bool { return p.Real == found.Real }) {
+	if found.Real != o.Real && len(o.Later) < maxLater && !slices.ContainsFunc(o.Later, func(p Place) bool { return p.Real == found.Real }) {
 		o.Later = append(o.Later, found)
 	}
 }

@@ -41,13 +41,12 @@ func (p *process) inRPath(o *Object, i int) {
 	}
 }
 
-// environment lists the directories of LD_LIBRARY_PATH.
+// environment lists the directories of LD_LIBRARY_PATH, as the program sees them.
 func (p *process) environment() []string {
-	value, ok := p.env["LD_LIBRARY_PATH"]
-	if !ok || value == "" {
-		return nil
+	if p.envDirs == nil {
+		p.envDirs = p.expandAll(splitList(p.env["LD_LIBRARY_PATH"], ":;"), 0)
 	}
-	return p.expandAll(splitList(value, ":;"), 0)
+	return p.envDirs
 }
 
 // expandAll expands the directories of an object's list. An empty one is the working
@@ -73,11 +72,34 @@ func (p *process) expandAll(dirs []string, i int) []string {
 
 func (p *process) inDirs(o *Object, dirs []string, rule Rule, source string) {
 	for _, d := range dirs {
-		for _, level := range p.levels(p.program) {
-			p.take(o, d+"/"+hwcaps+"/"+level+"/"+o.Name, rule, source)
+		p.tries++
+		for _, place := range p.placesOf(d) {
+			p.take(o, place+o.Name, rule, source)
 		}
-		p.take(o, strings.TrimSuffix(d, "/")+"/"+o.Name, rule, source)
 	}
+}
+
+// placeKey is a directory of a search path, and the machine whose hwcaps directories count.
+type placeKey struct{ machine, dir string }
+
+// placesOf lists where a loader looks in a directory, the hwcaps directories first, with a
+// slash at the end. Most directories of search paths are not there.
+func (p *process) placesOf(dir string) []string {
+	key := placeKey{p.program.ELF.Machine, dir}
+	if places, ok := p.places[key]; ok {
+		return places
+	}
+	var places []string
+	for _, level := range p.levels(p.program) {
+		if sub := dir + "/" + hwcaps + "/" + level; p.view.has(sub) {
+			places = append(places, sub+"/")
+		}
+	}
+	if p.view.has(dir) {
+		places = append(places, strings.TrimSuffix(dir, "/")+"/")
+	}
+	p.places[key] = places
+	return places
 }
 
 // cached takes what ldconfig would have found. The driver's libraries are among that, in

@@ -10,8 +10,10 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
-// maxHops is the number of links that a path may pass, as in Linux.
-const maxHops = 40
+const (
+	maxHops  = 40      // links that a path may pass, as in Linux
+	maxParts = 1 << 12 // components of a path and of what its links lead to, more than Linux takes
+)
 
 var (
 	errAbsent = errors.New("no such file")
@@ -81,8 +83,11 @@ func (v *view) directory(dir string) (string, error) {
 }
 
 func (v *view) walk(at string, rest []string) (string, error) {
-	for hops := 0; len(rest) > 0; {
+	for hops, parts := 0, 0; len(rest) > 0; {
 		name := rest[0]
+		if parts++; parts > maxParts {
+			return "", errLoop
+		}
 		rest = rest[1:]
 		switch name {
 		case "", ".":
@@ -117,6 +122,12 @@ func (v *view) file(name string) (f *facts.File, real string, err error) {
 		return nil, "", errAbsent
 	}
 	return f, real, nil
+}
+
+// has says whether a directory is there with a file that the view knows.
+func (v *view) has(dir string) bool {
+	real, err := v.directory(dir)
+	return err == nil && len(v.folders[real]) > 0
 }
 
 // text returns the text at a path, nothing where there is none.

@@ -102,6 +102,9 @@ type finder struct {
 const (
 	maxObjects = 1 << 18
 	givenUp    = 1 << 14
+	// What weighs as much as an object in memory, and in time.
+	edgesOfObject = 8
+	triesOfObject = 1 << 6
 )
 
 func (f *finder) find(files []*facts.File) {
@@ -131,7 +134,7 @@ func (f *finder) load(file *facts.File, kind Kind) {
 		f.objects += givenUp
 		return
 	}
-	f.objects += len(pr.Objects)
+	f.objects += len(pr.Objects) + len(pr.Edges)/edgesOfObject + pr.Tries/triesOfObject
 	for i := range pr.Objects[1:] {
 		f.reached[pr.Objects[i+1].Real] = true
 	}
