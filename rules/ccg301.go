@@ -62,27 +62,38 @@ type lack struct {
 
 // spareVariants makes notes of builds beside which another one has all that it needs.
 func (p *pass) spareVariants(lacks []lack) {
-	lacking := func(s *subject) bool {
-		return slices.ContainsFunc(lacks, func(n lack) bool { return n.subject == s })
+	lacking := make(map[string]bool) // builds, by their path
+	for i := range lacks {
+		lacking[lacks[i].subject.member] = true
+	}
+	whole := make(map[string]bool) // what the builds have in common, where one has all it needs
+	for _, s := range p.subjects {
+		if s.variant != "" && s.library.Name == "" && !lacking[s.member] {
+			whole[s.variant] = true
+		}
 	}
 	for i := range lacks {
-		n := &lacks[i]
-		if n.subject.variant != "" && slices.ContainsFunc(p.subjects, func(s *subject) bool {
-			return s.variant == n.subject.variant && s.member != n.subject.member && !lacking(s)
-		}) {
-			n.most = LevelNote
+		if whole[lacks[i].subject.variant] {
+			lacks[i].most = LevelNote
 		}
 	}
 }
 
 // joinLacks makes one of what a file finds nowhere.
 func joinLacks(lacks []lack) []lack {
+	type key struct {
+		subject     *subject
+		level, most Level
+	}
 	var out []lack
+	index := make(map[key]int)
 	for _, n := range lacks {
-		i := slices.IndexFunc(out, func(o lack) bool {
-			return o.absent && n.absent && o.subject == n.subject && o.level == n.level && o.most == n.most
-		})
-		if i < 0 {
+		k := key{n.subject, n.level, n.most}
+		i, ok := index[k]
+		if !n.absent || !ok {
+			if n.absent {
+				index[k] = len(out)
+			}
 			out = append(out, n)
 			continue
 		}
@@ -90,15 +101,33 @@ func joinLacks(lacks []lack) []lack {
 	}
 	for i := range out {
 		if n := &out[i]; n.absent {
-			names := strings.Join(n.names, ", ")
+			names := nameList(n.names)
 			n.found, n.needs = "no "+names+" in the image", names
 			if len(n.others) > 0 {
-				n.found += ", but " + strings.Join(n.others, ", ")
+				n.found += ", but " + nameList(n.others)
 			}
 			n.hint = fmt.Sprintf("install what has %s, or take a build for the CUDA that the image has%s", names, n.hint)
 		}
 	}
 	return out
+}
+
+// nameList words names, each once; of many the first ones.
+func nameList(names []string) string {
+	const most = 12
+	var first []string
+	seen := make(map[string]bool)
+	for _, n := range names {
+		if !seen[n] && len(first) < most {
+			first = append(first, n)
+		}
+		seen[n] = true
+	}
+	text := strings.Join(first, ", ")
+	if rest := len(seen) - len(first); rest > 0 {
+		text += fmt.Sprintf(" and %d more", rest)
+	}
+	return text
 }
 
 // loadsOf returns the loads, none for a single file.

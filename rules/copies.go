@@ -8,8 +8,11 @@ import (
 	"github.com/ccgate/ccgate/inspect/facts"
 )
 
+// maxCopies is more than an image has of one library. Those beyond it tell nothing new.
+const maxCopies = 1 << 8
+
 // copies returns the files of the image that are called by a name, or have it as their
-// soname, and that a process of the given file could load.
+// soname, and that a process of the given file could load, sorted by path.
 func (p *pass) copies(name string, like *facts.File) []*facts.File {
 	if p.byName == nil {
 		p.indexNames()
@@ -20,34 +23,42 @@ func (p *pass) copies(name string, like *facts.File) []*facts.File {
 			out = append(out, f)
 		}
 	}
-	slices.SortFunc(out, func(a, b *facts.File) int { return cmp.Compare(a.Path, b.Path) })
 	return out
 }
 
 func (p *pass) indexNames() {
 	p.byName, p.byPath = make(map[string][]*facts.File), make(map[string]*facts.File)
+	type call struct {
+		name string
+		file *facts.File
+	}
+	called := make(map[call]bool)
+	add := func(name string, f *facts.File) {
+		if name != "" && !called[call{name, f}] {
+			called[call{name, f}] = true
+			p.byName[name] = append(p.byName[name], f)
+		}
+	}
 	for i := range p.platform.Files {
 		f := &p.platform.Files[i]
 		if f.Kind != facts.KindELF || f.ELF == nil {
 			continue
 		}
 		p.byPath[f.Path] = f
-		base := path.Base(f.Path)
-		p.byName[base] = append(p.byName[base], f)
-		if f.ELF.Soname != "" && f.ELF.Soname != base {
-			p.byName[f.ELF.Soname] = append(p.byName[f.ELF.Soname], f)
-		}
-	}
-	if p.loads == nil {
-		return
+		add(path.Base(f.Path), f)
+		add(f.ELF.Soname, f)
 	}
 	for _, l := range p.platform.Links {
-		base := path.Base(l.Path)
-		if real, ok := p.loads.Loader.Real(l.Path); ok {
-			if f := p.byPath[real]; f != nil && !slices.Contains(p.byName[base], f) {
-				p.byName[base] = append(p.byName[base], f)
-			}
+		if p.loads == nil {
+			break
 		}
+		if real, ok := p.loads.Loader.Real(l.Path); ok && p.byPath[real] != nil {
+			add(path.Base(l.Path), p.byPath[real])
+		}
+	}
+	for name, files := range p.byName {
+		slices.SortFunc(files, func(a, b *facts.File) int { return cmp.Compare(a.Path, b.Path) })
+		p.byName[name] = files[:min(maxCopies, len(files))]
 	}
 }
 
