@@ -25,12 +25,13 @@ var symverMismatch = &Rule{
 func runSymverMismatch(p *pass) []problem {
 	var out []problem
 	done := map[[2]string]bool{}
+	defined, exports := make(sets), make(sets)
 	for i := range p.loadsOf() {
 		l := &p.loads.Loads[i]
-		functions := p.functionsOf(l)
+		functions := functions{pass: p, load: l, exports: exports}
 		for _, e := range l.Process.Edges {
 			from, to := &l.Process.Objects[e.From], &l.Process.Objects[e.To]
-			lacking := lackingVersions(l, from, to, e.Name)
+			lacking := defined.lackingVersions(l, from, to, e.Name)
 			if len(lacking) == 0 {
 				lacking = functions.lacking(from, to)
 			}
@@ -53,9 +54,27 @@ func runSymverMismatch(p *pass) []problem {
 	return out
 }
 
+// maxLacking bounds what is listed of what one library lacks.
+const maxLacking = 1 << 6
+
+// sets are the names that files define.
+type sets map[*facts.File]map[string]bool
+
+func (s sets) of(f *facts.File, names []string) map[string]bool {
+	set, ok := s[f]
+	if !ok {
+		set = make(map[string]bool, len(names))
+		for _, n := range names {
+			set[n] = true
+		}
+		s[f] = set
+	}
+	return set
+}
+
 // lackingVersions lists the symbol versions that one file needs of another in vain. musl's
 // loader does not ask for versions.
-func lackingVersions(l *loads.Load, from, to *loader.Object, name string) []string {
+func (s sets) lackingVersions(l *loads.Load, from, to *loader.Object, name string) []string {
 	f, t := from.File(), to.File()
 	if f == nil || t == nil || len(t.ELF.VersionDefs) == 0 || l.Process.Musl {
 		return nil
@@ -66,7 +85,7 @@ func lackingVersions(l *loads.Load, from, to *loader.Object, name string) []stri
 			continue
 		}
 		for _, v := range n.Versions {
-			if v != t.ELF.Soname && !slices.Contains(t.ELF.VersionDefs, v) {
+			if v != t.ELF.Soname && len(out) < maxLacking && !s.of(t, t.ELF.VersionDefs)[v] {
 				out = append(out, v)
 			}
 		}

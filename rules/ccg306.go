@@ -27,8 +27,9 @@ func runCUDAMix(p *pass) []problem {
 	done := map[string]bool{}
 	for i := range p.loadsOf() {
 		l := &p.loads.Loads[i]
-		for _, name := range slices.Sorted(maps.Keys(p.majorsIn(l))) {
-			majors := p.majorsIn(l)[name]
+		byName := p.majorsIn(l)
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			majors := byName[name]
 			if len(majors) < 2 || done[l.Root.Path] {
 				continue
 			}

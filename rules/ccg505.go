@@ -34,6 +34,8 @@ func runBakedDriver(p *pass) []problem {
 		}
 		if dir, ok := p.searched(d.file); ok {
 			pr.found += ", in " + searchedBy(dir.Rule)
+		} else if link, ok := p.linkTo(d); ok {
+			pr.found += ", with the link " + link.Path
 		} else {
 			pr.most = LevelNote
 		}

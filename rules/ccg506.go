@@ -3,8 +3,6 @@ package rules
 import (
 	"fmt"
 	"path"
-
-	"github.com/ccgate/ccgate/rules/loader"
 )
 
 var stubPath = &Rule{
@@ -34,7 +32,7 @@ func runStubPath(p *pass) []problem {
 			pr.most = LevelWarning
 		}
 		dir, searched := p.searched(d.file)
-		switch found := p.loads.Loader.Resolve(d.file, d.soname); {
+		switch found := p.driverFound(d); {
 		case found.Real == d.file.Path:
 			pr.found = fmt.Sprintf("a stub that loaders find as %s by %s", found.Path, found.Rule)
 			pr.hint = fmt.Sprintf("remove %s from the search path, or the link: %s", path.Dir(found.Path), pr.hint)
@@ -43,30 +41,14 @@ func runStubPath(p *pass) []problem {
 			pr.found = fmt.Sprintf("a stub in %s", dir.Path)
 			pr.hint = fmt.Sprintf("remove %s from %s: %s", dir.Path, searchedBy(dir.Rule), pr.hint)
 		default:
-			link, ok := p.linkToStub(d)
+			link, ok := p.linkTo(d)
 			if !ok {
 				continue
 			}
-			pr.found = "a stub with the link " + link
+			pr.found = "a stub with the link " + link.Path
 			pr.hint = "remove the link in the stage that ships"
 		}
 		out = append(out, p.onAll(pr)...)
 	}
 	return out
-}
-
-// linkToStub finds a link in a directory of the search path that gives a stub the name of
-// the driver.
-func (p *pass) linkToStub(d driverFile) (string, bool) {
-	dirs := p.loads.Loader.ConfigDirs(d.file)
-	for _, dir := range p.loads.Loader.EnvDirs() {
-		dirs = append(dirs, loader.Place{Path: dir})
-	}
-	for _, dir := range dirs {
-		link := path.Join(dir.Path, d.soname)
-		if real, ok := p.loads.Loader.Real(link); ok && real == d.file.Path {
-			return link, true
-		}
-	}
-	return "", false
 }

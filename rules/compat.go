@@ -46,7 +46,7 @@ func (p *pass) findCompat() {
 		}
 		c := compatCopy{driverFile: d}
 		c.hosts, c.known = p.compatHosts(d.version.Branch)
-		if found := p.loads.Loader.Resolve(d.file, driverSoname); found.Real == d.file.Path {
+		if found := p.driverFound(d); found.Real == d.file.Path {
 			c.reach, c.at = found.Rule, found.Path
 			p.compat = &c
 			return

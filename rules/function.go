@@ -11,10 +11,10 @@ import (
 type functions struct {
 	pass    *pass
 	load    *loads.Load
-	defined map[string]bool // by any object of the process, lazily
+	exports sets // of all files
+	// hidden are the libraries of which a part is loaded whose functions are not known.
+	hidden map[string]bool
 }
-
-func (p *pass) functionsOf(l *loads.Load) *functions { return &functions{pass: p, load: l} }
 
 // lacking lists the functions of a library that a file needs and nothing in the process
 // defines.
@@ -29,29 +29,48 @@ func (f *functions) lacking(from, to *loader.Object) []string {
 	}
 	var out []string
 	for _, name := range by.ELF.Imports {
-		if !f.isDefined(name) && f.pass.libraryOf(name) == lib.Name {
+		if len(out) == maxLacking {
+			break
+		}
+		if !f.exports.of(library, library.ELF.Exports)[name] && f.pass.libraryOf(name) == lib.Name && !f.isDefined(name) {
 			out = append(out, name)
 		}
+	}
+	if len(out) > 0 && f.isHidden(lib.Name) {
+		return nil
 	}
 	return out
 }
 
+// isDefined says whether any object of the process defines a function.
 func (f *functions) isDefined(name string) bool {
-	if f.defined == nil {
-		f.defined = make(map[string]bool)
+	for i := range f.load.Process.Objects {
+		if file := f.load.Process.Objects[i].File(); file != nil && f.exports.of(file, file.ELF.Exports)[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// isHidden says whether the functions of a part of a library are not known, so that one
+// that seems to be lacking may be there.
+func (f *functions) isHidden(library string) bool {
+	if f.hidden == nil {
+		f.hidden = make(map[string]bool)
 		for i := range f.load.Process.Objects {
-			if file := f.load.Process.Objects[i].File(); file != nil {
-				for _, n := range file.ELF.Exports {
-					f.defined[n] = true
-				}
+			o := &f.load.Process.Objects[i]
+			if file := o.File(); file != nil && len(file.ELF.Exports) == 0 {
+				lib, _ := f.pass.know.Library(o.Name)
+				f.hidden[lib.Name] = true
 			}
 		}
 	}
-	return f.defined[name]
+	return f.hidden[library]
 }
 
 // libraryOf names the library that a function is of: the one whose name it begins with,
-// the longest if there are several. cublasLtMatmul is of cuBLASLt and not of cuBLAS.
+// the longest if there are several. cublasLtMatmul is of cuBLASLt and not of cuBLAS, and
+// cutensornetCreate of neither cuTENSOR nor another library that is known.
 func (p *pass) libraryOf(function string) string {
 	if p.prefixes == nil {
 		p.prefixes = make(map[string]string)
@@ -63,8 +82,12 @@ func (p *pass) libraryOf(function string) string {
 		runtime := p.prefixes["cudart"]
 		p.prefixes["cuda"] = runtime
 	}
+	const longest = 40 // more than the longest name of a library
 	function = strings.TrimLeft(function, "_")
-	for end := len(function); end > 0; end-- {
+	for end := min(len(function), longest); end > 0; end-- {
+		if end < len(function) && function[end] >= 'a' && function[end] <= 'z' {
+			continue // in the middle of a word
+		}
 		if name, ok := p.prefixes[function[:end]]; ok {
 			return name
 		}

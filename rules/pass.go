@@ -48,6 +48,7 @@ type pass struct {
 	// that would be used.
 	driverFiles []driverFile
 	compat      *compatCopy
+	paths       map[string]*driverPaths  // see driverPaths
 	actors      map[string]*subject      // by path: subjects, and others that findings are about
 	byName      map[string][]*facts.File // see copies
 	byPath      map[string]*facts.File

@@ -37,7 +37,7 @@ type process struct {
 	byReal  map[string]int // objects by their file
 	byName  map[string]int // objects by the names that they answer to
 	missing map[string]int
-	envDirs []string            // see environment
+	envDirs []string // see environment
 	tries   int
 	// preloading is set while musl looks for preloaded libraries, for which no RUNPATH counts.
 	preloading bool
