@@ -38,8 +38,8 @@ func runNeededMissing(p *pass) []problem {
 			if to.Rule != loader.RuleMissing || done[key] {
 				continue
 			}
-			done[key] = true
 			if n, ok := p.missing(l, from.File(), e.Name); ok {
+				done[key] = true
 				lacks = append(lacks, n)
 			}
 		}
@@ -163,7 +163,7 @@ func (p *pass) tooLarge() []problem {
 // missing words what is missing, or returns false where that is no fault.
 func (p *pass) missing(l *loads.Load, by *facts.File, name string) (lack, bool) {
 	lib, known := p.know.Library(name)
-	if !known || lib.DriverSide || l.Environment != "" && p.loads.Resolved(l.Environment, name) {
+	if !known || lib.DriverSide || p.loads.Resolved(l, name) {
 		return lack{}, false
 	}
 	n := lack{names: []string{name}, problem: problem{
@@ -179,7 +179,7 @@ func (p *pass) missing(l *loads.Load, by *facts.File, name string) (lack, bool) 
 	} else {
 		p.unreached(&n.problem, l, name, copies)
 	}
-	if s, ok := lib.SonameOf(name); !ok || !s.Grade.Firm() {
+	if !lib.Firm() { // what is missing is missing whether its soname is known or not
 		n.most = lower(n.most, LevelWarning)
 	}
 	if l.Unused {
@@ -205,19 +205,21 @@ func (p *pass) unreached(pr *problem, l *loads.Load, name string, copies []*fact
 		pr.hint = fmt.Sprintf("add the link %s -> %s, and its directory to the search path", path.Join(dirs[0], name), path.Base(copies[0].Path))
 	}
 	switch {
-	case l.Kind == loads.Program:
+	case l.Kind == loads.Program && l.Environment == "":
 	case inEnvironment && p.othersResolved(l, name):
 		// Another release is what the environment loads: this one is left over.
 		pr.hint = "take a build for the CUDA that the environment uses, or " + pr.hint
 	default:
 		// A package may load it by its path, or a script set the search path.
 		pr.level = LevelWarning
-		pr.hint = "make sure that it is loaded first, or " + pr.hint
+		if l.Kind != loads.Program {
+			pr.hint = "make sure that it is loaded first, or " + pr.hint
+		}
 	}
 }
 
 // othersResolved says whether the environment of a load uses another release of a
 // library.
 func (p *pass) othersResolved(l *loads.Load, name string) bool {
-	return slices.ContainsFunc(p.otherNames(name, l.Root), func(n string) bool { return p.loads.Resolved(l.Environment, n) })
+	return slices.ContainsFunc(p.otherNames(name, l.Root), func(n string) bool { return p.loads.Resolved(l, n) })
 }

@@ -34,15 +34,15 @@ func runCudnnFamily(p *pass) []problem {
 		for j := range l.Process.Objects {
 			o := &l.Process.Objects[j]
 			lib, ok := p.know.Library(o.Name)
-			if !ok || o.File() == nil || done[o.Real] {
+			if !ok || o.File() == nil || done[o.Real] || p.loads.LoadedBefore(l, o.Name, o.Real) {
 				continue
 			}
 			soname, ok := lib.SonameOf(o.Name)
 			if !ok || len(soname.Parts) == 0 || !strings.HasPrefix(path.Base(o.Name), lib.Stems[0]+".so") {
 				continue
 			}
-			done[o.Real] = true
 			for _, pr := range p.family(l, j, soname) {
+				done[o.Real] = true // a second process may search elsewhere
 				if pr.most = lower(pr.most, levelIf(soname.Grade.Firm())); l.Unused {
 					pr.most = LevelNote
 				}

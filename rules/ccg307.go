@@ -2,8 +2,11 @@ package rules
 
 import (
 	"fmt"
+	"iter"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/ccgate/ccgate/inspect/facts"
@@ -23,18 +26,25 @@ var builtAgainst = &Rule{
 }
 
 func runBuiltAgainst(p *pass) []problem {
+	if p.loads == nil {
+		return nil
+	}
+	installed := p.installed()
 	var out []problem
 	for i := range p.platform.Packages {
 		k := &p.platform.Packages[i]
-		if p.loads == nil || k.Manager != facts.ManagerPython {
+		if k.Manager != facts.ManagerPython {
 			continue
 		}
-		for _, text := range k.Requires {
-			need, ok := parseRequirement(text)
+		for name, needs := range requirements(k) {
+			other, ok := installed[distribution{siteOf(k), name}]
 			if !ok {
 				continue
 			}
-			if pr, ok := p.older(k, need); ok {
+			if pr, ok := p.older(k, other, needs); ok {
+				if p.loads.Unused(k.Path) {
+					pr.most = LevelNote
+				}
 				out = append(out, p.onAll(pr)...)
 			}
 		}
@@ -42,33 +52,61 @@ func runBuiltAgainst(p *pass) []problem {
 	return out
 }
 
-// older words that the library of a requirement is older in the environment of a package.
-func (p *pass) older(k *facts.Package, need requirement) (problem, bool) {
-	site := path.Dir(path.Dir(k.Path))
+// distribution is a package of Python by the directory that it is installed in, and its name.
+type distribution struct{ site, name string }
+
+// siteOf is the directory that holds the metadata of a package of Python, and its modules.
+func siteOf(k *facts.Package) string { return path.Dir(path.Dir(k.Path)) }
+
+// installed lists the packages of Python that own libraries.
+func (p *pass) installed() map[distribution]*facts.Package {
+	out := make(map[distribution]*facts.Package)
 	for i := range p.platform.Packages {
-		installed := &p.platform.Packages[i]
-		if installed.Manager != facts.ManagerPython || normalName(installed.Name) != need.name || path.Dir(path.Dir(installed.Path)) != site {
+		if k := &p.platform.Packages[i]; k.Manager == facts.ManagerPython && len(k.Files) > 0 {
+			out[distribution{siteOf(k), normalName(k.Name)}] = k
+		}
+	}
+	return out
+}
+
+// requirements lists what a package asks for, by the name of the other package.
+func requirements(k *facts.Package) iter.Seq2[string, []requirement] {
+	return func(yield func(string, []requirement) bool) {
+		byName := make(map[string][]requirement)
+		for _, text := range k.Requires {
+			if need, ok := parseRequirement(text); ok {
+				byName[need.name] = append(byName[need.name], need)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(byName)) {
+			if !yield(name, byName[name]) {
+				return
+			}
+		}
+	}
+}
+
+// older words that a library is older than what a package asks for. Several requirements of one
+// name are for different conditions, of which it is not known which holds: each has to fail.
+func (p *pass) older(k, installed *facts.Package, needs []requirement) (problem, bool) {
+	for _, file := range installed.Files {
+		f := p.fileAt(file)
+		if f == nil {
 			continue
 		}
-		for _, file := range installed.Files {
-			f := p.fileAt(file)
-			if f == nil {
-				continue
-			}
-			has := p.releaseOf(f)
-			if !has.known() || compareReleases(has, release{version: need.version}) >= 0 {
-				continue
-			}
-			pr := problem{
-				subject: p.actor(f), level: LevelWarning, most: LevelError, kind: KindFail, what: "is older than what " + k.Name + " was built against",
-				found: fmt.Sprintf("%s (%s)", has.version, has.evidence), needs: fmt.Sprintf("%s %s, by the metadata of %s %s", need.version, need.words(), k.Name, k.Version),
-				hint: fmt.Sprintf("pip install %q", need.text),
-			}
-			if need.lower {
-				pr.level = LevelError
-			}
-			return pr, true
+		has, need := p.releaseOf(f), needs[0]
+		if !has.known() || slices.ContainsFunc(needs, func(n requirement) bool { return compareReleases(has, release{version: n.version}) >= 0 }) {
+			continue
 		}
+		pr := problem{
+			subject: p.actor(f), level: LevelWarning, most: LevelError, kind: KindFail, what: "is older than what " + k.Name + " was built against",
+			found: fmt.Sprintf("%s (%s)", has.version, has.evidence), needs: fmt.Sprintf("%s %s, by the metadata of %s %s", need.version, need.words(), k.Name, k.Version),
+			hint: fmt.Sprintf("pip install %q", need.text),
+		}
+		if !slices.ContainsFunc(needs, func(n requirement) bool { return !n.lower }) {
+			pr.level = LevelError
+		}
+		return pr, true
 	}
 	return problem{}, false
 }

@@ -41,11 +41,17 @@ func (p *pass) releaseOf(f *facts.File) release {
 	return release{}
 }
 
-// versionOfName returns the version of a file name that says more than the soname.
+// versionOfName returns the version of a file name that says more than the soname. One that
+// begins otherwise, as in libcupti.so.2025.1.1 with the soname libcupti.so.12, counts releases of
+// something else than packages do.
 func versionOfName(f *facts.File) (string, bool) {
 	base := path.Base(f.Path)
 	_, version, ok := strings.Cut(base, ".so.")
 	if !ok || !strings.Contains(version, ".") || base == f.ELF.Soname || leadingNumbers(version) != version {
+		return "", false
+	}
+	major, _, _ := strings.Cut(version, ".")
+	if _, of, ok := strings.Cut(f.ELF.Soname, ".so."); ok && of != major && !strings.HasPrefix(of, major+".") {
 		return "", false
 	}
 	return version, true

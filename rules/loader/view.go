@@ -13,6 +13,7 @@ import (
 const (
 	maxHops  = 40      // links that a path may pass, as in Linux
 	maxParts = 1 << 12 // components of a path and of what its links lead to, more than Linux takes
+	maxPath  = 1 << 12 // bytes, as in Linux
 )
 
 var (
@@ -85,7 +86,7 @@ func (v *view) directory(dir string) (string, error) {
 func (v *view) walk(at string, rest []string) (string, error) {
 	for hops, parts := 0, 0; len(rest) > 0; {
 		name := rest[0]
-		if parts++; parts > maxParts {
+		if parts++; parts > maxParts || len(at) > maxPath {
 			return "", errLoop
 		}
 		rest = rest[1:]

@@ -42,10 +42,12 @@ type Load struct {
 // Set is all loads of one platform of an image.
 type Set struct {
 	Loader *loader.Loader
-	Loads  []Load
+	// Loads are those that count most first: of files that are used, and of programs.
+	Loads []Load
 	// TooLarge are the files whose loads go beyond what is followed.
 	TooLarge []*facts.File
 	resolved map[string]map[string][]holder // by environment and name
+	used     *usage
 }
 
 // CPULevel is the level of processors whose hwcaps directories count: what servers with
@@ -63,36 +65,43 @@ func New(p *facts.Platform, k *matrix.Knowledge) *Set {
 		resolved: make(map[string]map[string][]holder),
 	}
 	files := related(p, k)
-	f := finder{Set: s, used: newUsage(p, files), reached: make(map[string]bool)}
+	s.used = newUsage(p, files)
+	f := finder{Set: s, reached: make(map[string]bool)}
 	f.find(files)
 	return s
 }
 
-// Resolved says whether a process of a Python environment has a library of a name, so that
-// it is there for what is loaded after it.
-func (s *Set) Resolved(environment, name string) bool {
-	return len(s.resolved[environment][name]) > 0
+// Resolved says whether another process of the Python environment of a load has a library
+// of a name, so that it is there for what is loaded after it. A program finds nothing in memory.
+func (s *Set) Resolved(l *Load, name string) bool {
+	return l.Environment != "" && l.Kind != Program && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
+		return h.several || h.root != l.Root
+	})
 }
 
 // LoadedBefore says whether a larger process of the Python environment of a load has
 // another file of a name than the given one: that of the framework, of which modules
 // find in memory what it has loaded.
 func (s *Set) LoadedBefore(l *Load, name, file string) bool {
-	return l.Environment != "" && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
+	return l.Environment != "" && l.Kind != Program && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
 		return h.file != file && h.objects > len(l.Process.Objects)
 	})
 }
+
+// Unused says whether nothing leads to a file, by the rules of [Load.Unused].
+func (s *Set) Unused(file string) bool { return s.used.unused(file, EnvironmentOf(file)) }
 
 // holder is a file in a process, with the number of objects of the largest such process.
 type holder struct {
 	file    string
 	objects int
+	root    *facts.File // of one such process
+	several bool        // there are others
 }
 
 // finder loads the roots in turn.
 type finder struct {
 	*Set
-	used    *usage
 	reached map[string]bool // files that are in the process of another root
 	objects int             // of all loads so far
 }
@@ -120,7 +129,7 @@ func (f *finder) find(files []*facts.File) {
 	for i := range f.Loads {
 		f.note(&f.Loads[i])
 	}
-	slices.SortFunc(f.Loads, func(a, b Load) int { return cmp.Compare(a.Root.Path, b.Root.Path) })
+	slices.SortFunc(f.Loads, compareLoads)
 }
 
 func (f *finder) load(file *facts.File, kind Kind) {
@@ -135,16 +144,34 @@ func (f *finder) load(file *facts.File, kind Kind) {
 		return
 	}
 	f.objects += len(pr.Objects) + len(pr.Edges)/edgesOfObject + pr.Tries/triesOfObject
+	l := Load{Root: file, Kind: kind, Process: pr, Environment: EnvironmentOf(file.Path)}
+	l.Unused = f.used.unused(file.Path, l.Environment)
 	for i := range pr.Objects[1:] {
-		f.reached[pr.Objects[i+1].Real] = true
+		if to := pr.Objects[i+1].Real; !l.Unused || f.Unused(to) {
+			f.reached[to] = true
+		}
 	}
-	env := EnvironmentOf(file.Path)
-	f.Loads = append(f.Loads, Load{Root: file, Kind: kind, Process: pr, Environment: env, Unused: f.used.unused(file.Path, env)})
+	f.Loads = append(f.Loads, l)
+}
+
+// compareLoads orders by what counts more, so that a finding that several loads lead to is
+// about the first of them: what is used, then programs, then by path.
+func compareLoads(a, b Load) int {
+	rank := func(l Load) int {
+		switch {
+		case l.Unused:
+			return 2
+		case l.Kind != Program:
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Root.Path, b.Root.Path))
 }
 
 // note notes what the environment of a load has in memory.
 func (f *finder) note(l *Load) {
-	if l.Environment == "" {
+	if l.Environment == "" || l.Kind == Program {
 		return
 	}
 	names := f.resolved[l.Environment]
@@ -156,7 +183,7 @@ func (f *finder) note(l *Load) {
 		o := &l.Process.Objects[i]
 		if file := o.File(); file != nil && i > 0 {
 			for _, name := range []string{o.Name, cmp.Or(file.ELF.Soname, path.Base(file.Path))} {
-				names[name] = hold(names[name], holder{o.Real, len(l.Process.Objects)})
+				names[name] = hold(names[name], holder{file: o.Real, objects: len(l.Process.Objects), root: l.Root})
 			}
 		}
 	}
@@ -168,6 +195,7 @@ func hold(list []holder, h holder) []holder {
 		return append(list, h)
 	}
 	list[i].objects = max(list[i].objects, h.objects)
+	list[i].several = list[i].several || list[i].root != h.root
 	return list
 }
 

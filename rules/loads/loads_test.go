@@ -65,7 +65,8 @@ func TestUnusedEnvironments(t *testing.T) {
 	files := []facts.File{
 		elf("/opt/venv/lib/python3.11/site-packages/a/_C.so", "libcuda.so.1"),
 		elf("/opt/conda/envs/old/lib/python3.8/site-packages/a/_C.so", "libcuda.so.1"),
-		elf("/opt/conda/pkgs/cupy-1/lib/python3.8/site-packages/a/_C.so", "libcuda.so.1"),
+		elf("/opt/pyenv/versions/3.11.4/lib/python3.11/site-packages/a/_C.so", "libcuda.so.1"),
+		elf("/opt/conda/pkgs/cupy-13.0.0-py38h1/lib/python3.8/site-packages/a/_C.so", "libcuda.so.1"),
 	}
 	cases := []struct {
 		name   string
@@ -77,7 +78,8 @@ func TestUnusedEnvironments(t *testing.T) {
 		{"by the command", facts.Config{Cmd: []string{"/opt/venv/bin/python", "-m", "a"}}, "venv"},
 		{"by PYTHONPATH", facts.Config{Env: []string{"PYTHONPATH=/opt/venv/lib/python3.11/site-packages"}}, "venv"},
 		{"by the working directory", facts.Config{WorkingDir: "/opt"}, "venv"},
-		{"none is named, a script may use any", facts.Config{}, "venv old"},
+		{"by a shim of pyenv", facts.Config{Env: []string{"PATH=/opt/pyenv/shims:/usr/bin"}}, "pyenv"},
+		{"none is named, a script may use any", facts.Config{}, "venv pyenv old"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -107,9 +109,10 @@ func TestWhatAnEnvironmentHasInMemory(t *testing.T) {
 		elf(site + "/torch/lib/libcudart.so.12"),
 		elf(site+"/app/_C.so", "libcudart.so.12"),
 	}})
-	require.True(t, s.Resolved(site, "libcudart.so.12"))
-	require.False(t, s.Resolved(site, "libcublas.so.12"))
-	require.False(t, s.Resolved("/elsewhere", "libcudart.so.12"))
+	require.True(t, s.Resolved(&loads.Load{Environment: site}, "libcudart.so.12"))
+	require.False(t, s.Resolved(&loads.Load{Environment: site}, "libcublas.so.12"))
+	require.False(t, s.Resolved(&loads.Load{Environment: "/elsewhere"}, "libcudart.so.12"))
+	require.False(t, s.Resolved(&loads.Load{Environment: site, Kind: loads.Program}, "libcudart.so.12"), "a program begins a process")
 	small := &loads.Load{Environment: site, Process: s.Loads[0].Process}
 	require.Equal(t, site+"/app/_C.so", s.Loads[0].Root.Path)
 	require.True(t, s.LoadedBefore(small, "libcudart.so.12", "/usr/local/cuda/lib64/libcudart.so.12"))
@@ -135,4 +138,42 @@ func TestLoadsOfALongChainAreGivenUp(t *testing.T) {
 		objects += len(l.Process.Objects)
 	}
 	require.Less(t, objects, 1<<19)
+}
+
+// Poetry keeps the environments that it runs in a cache, PyTorch the extensions that it has
+// built, and packages of a user go with any interpreter.
+func TestCachesThatAreInUse(t *testing.T) {
+	p := &facts.Platform{
+		Config: facts.Config{Env: []string{"PATH=/opt/venv/bin:/usr/bin"}},
+		Files: []facts.File{
+			elf("/opt/venv/lib/python3.11/site-packages/a/_C.so", "libcuda.so.1"),
+			elf("/root/.cache/pypoetry/virtualenvs/a-py3.11/lib/b.so", "libcuda.so.1"),
+			elf("/root/.cache/torch_extensions/py311_cu126/a/a.so", "libcuda.so.1"),
+			elf("/root/.cache/uv/archive-v0/x/a.so", "libcuda.so.1"),
+			elf("/root/.local/lib/python3.11/site-packages/a/_C.so", "libcuda.so.1"),
+			elf("/srv/pkgs/server/a.so", "libcuda.so.1"),
+		},
+	}
+	var unused []string
+	for _, l := range find(t, p).Loads {
+		if l.Unused {
+			unused = append(unused, l.Root.Path)
+		}
+	}
+	require.Equal(t, []string{"/root/.cache/uv/archive-v0/x/a.so"}, unused)
+}
+
+// What only the process of a module itself finds, after it has failed, is not there before it.
+func TestOnlyOtherProcessesCount(t *testing.T) {
+	const site = "/usr/lib/python3/dist-packages"
+	module := elf(site+"/app/_C.so", "libcudart.so.12", "libmine.so")
+	module.ELF.RunPath = []string{"$ORIGIN/lib"}
+	mine := elf(site+"/app/lib/libmine.so", "libcudart.so.12")
+	mine.ELF.RunPath = []string{"/opt/cuda"}
+	s := find(t, &facts.Platform{Files: []facts.File{module, mine, elf("/opt/cuda/libcudart.so.12")}})
+	require.Len(t, s.Loads, 1)
+	require.False(t, s.Resolved(&s.Loads[0], "libcudart.so.12"))
+	other := s.Loads[0]
+	other.Root = &facts.File{}
+	require.True(t, s.Resolved(&other, "libcudart.so.12"))
 }

@@ -2,6 +2,7 @@ package loads
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,13 +37,16 @@ type usage struct {
 	// prefixes are those of environments with a program on PATH, or that a variable or the
 	// command of the image names.
 	prefixes []string
+	versions []string // directories of environments, of which a shim picks one
 	paths    []string // of PYTHONPATH and the like
 	workDir  string
 	known    bool // some environment with files for GPUs is used
 }
 
-// storage are directories that keep packages and never run them.
-var storage = []string{"/pkgs/", "/.cache/", "/__pycache__/", "/var/cache/", "/demo_suite/", "/samples/"}
+// storage matches directories that keep packages or builds and never run them: the packages of
+// conda, caches of installers and build tools, and NVIDIA's samples. Other caches are in use, such as
+// Poetry's virtual environments and the extensions that PyTorch has built.
+var storage = regexp.MustCompile(`/pkgs/[^/]+-[^/]+-[^/]+/|/\.cache/(pip|uv|conda|bazel|ccache|pypoetry/(cache|artifacts))/|/__pycache__/|/var/cache/|/demo_suite/|/samples/`)
 
 // newUsage reads the configuration of an image; related are its files that have to do with
 // GPUs.
@@ -53,8 +57,11 @@ func newUsage(p *facts.Platform, related []*facts.File) *usage {
 		switch name {
 		case "PATH":
 			for _, dir := range strings.Split(value, ":") {
-				if path.Base(dir) == "bin" {
-					u.prefixes = append(u.prefixes, path.Dir(path.Clean(dir)))
+				switch dir = path.Clean(dir); path.Base(dir) {
+				case "bin":
+					u.prefixes = append(u.prefixes, path.Dir(dir))
+				case "shims": // of pyenv
+					u.versions = append(u.versions, path.Join(path.Dir(dir), "versions"))
 				}
 			}
 		case "VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONHOME":
@@ -78,14 +85,16 @@ func newUsage(p *facts.Platform, related []*facts.File) *usage {
 // leadsTo says whether an environment is one of those that the configuration names.
 func (u *usage) leadsTo(environment string) bool {
 	prefix := prefixOf(environment)
-	return slices.Contains(u.prefixes, prefix) || u.workDir != "" && path.Dir(prefix) == path.Clean(u.workDir) ||
+	return slices.Contains(u.prefixes, prefix) || slices.Contains(u.versions, path.Dir(prefix)) ||
+		path.Base(prefix) == ".local" || // of a user, beside any interpreter
+		u.workDir != "" && path.Dir(prefix) == path.Clean(u.workDir) ||
 		slices.ContainsFunc(u.paths, func(d string) bool { return d != "" && path.Clean(d) == environment })
 }
 
 // unused says whether nothing leads to a file. Where the configuration leads to no
 // environment at all, a script may activate any.
 func (u *usage) unused(file, environment string) bool {
-	if slices.ContainsFunc(storage, func(part string) bool { return strings.Contains(file, part) }) {
+	if storage.MatchString(file) {
 		return true
 	}
 	return environment != "" && u.known && !u.leadsTo(environment)
