@@ -16,7 +16,7 @@ var compatPath = &Rule{
 		"display driver / cuda driver combination\"; on GeForce and Titan with 804, \"forward compatibility was attempted on non supported HW\".",
 	Fix: "Take the directory off the search path and let the container runtime decide: it enables `/usr/local/cuda/compat` where the host is older. For GeForce hosts remove the package from the image, or " +
 		"set `cuda-compat-mode = \"disabled\"` on the hosts and `compat = \"disabled\"` in the fleet file.",
-	Limits: "The branches that a package serves are those of NVIDIA's table. An entry script that enables the package only on older hosts is not read; the directory of NVIDIA's framework images is treated as if the runtime " +
+	Limits: "The branches that a package serves are those of the note in its libcuda or, where there is none, of NVIDIA's table. An entry script that enables the package only on older hosts is not read; the directory of NVIDIA's framework images is treated as if the runtime " +
 		"enabled it. Where the package is of the branch of the host nothing is reported.",
 	References: []string{"NVIDIA CUDA Compatibility, section Forward Compatibility", "NVIDIA Container Toolkit, hook enable-cuda-compat"},
 	run:        runCompatPath,

@@ -46,6 +46,9 @@ func (p *pass) findCompat() {
 		}
 		c := compatCopy{driverFile: d}
 		c.hosts, c.known = p.compatHosts(d.version.Branch)
+		if note := d.file.ELF.Compat; note != nil && len(note.Hosts) > 0 {
+			c.hosts, c.known = note.Hosts, true // the package knows better than any table
+		}
 		if found := p.driverFound(d); found.Real == d.file.Path {
 			c.reach, c.at = found.Rule, found.Path
 			p.compat = &c

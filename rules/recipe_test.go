@@ -24,8 +24,8 @@ import (
 //
 // Items of so are device code as in "sm_80" and "compute_80:8.4", what the dynamic section
 // says as in "needs=", "soname=", "rpath=", "runpath=", "interp=", "defs=" and "wants=" with
-// symbol versions ("wants=libfoo.so.1:V1,V2"), "machine=", "bits=", "release="
-// and "size=".
+// symbol versions ("wants=libfoo.so.1:V1,V2"), "machine=", "bits=", "release=",
+// "hosts=" with the branches that a forward-compatibility package names, and "size=".
 func parseRecipe(recipe string) (*facts.Image, error) {
 	r := &recipeReader{img: &facts.Image{Schema: facts.Schema, Reference: "app:1", Source: facts.SourceImage}}
 	r.img.Platforms = []facts.Platform{{Name: "linux/amd64"}}
@@ -103,6 +103,12 @@ func soItem(f *facts.File, item string) error {
 	case "wants":
 		lib, versions, _ := strings.Cut(value, ":")
 		f.ELF.VersionNeeds = append(f.ELF.VersionNeeds, facts.VersionNeed{Library: lib, Versions: strings.Split(versions, ",")})
+	case "hosts":
+		f.ELF.Compat = &facts.Compat{}
+		for _, text := range list {
+			n, convErr := strconv.Atoi(text)
+			f.ELF.Compat.Hosts, err = append(f.ELF.Compat.Hosts, n), convErr
+		}
 	case "release":
 		f.Release = &facts.Release{Version: value, Evidence: "text in the file"}
 	case "now":

@@ -156,6 +156,15 @@ type ELF struct {
 	// not be read, or are too many.
 	Imports []string `json:"imports,omitempty"`
 	Exports []string `json:"exports,omitempty"`
+	// Compat is what libcuda of a forward-compatibility package says of itself.
+	Compat *Compat `json:"compat,omitempty"`
+}
+
+// Compat is the note of a forward-compatibility package.
+type Compat struct {
+	CUDA   string `json:"cuda,omitempty"`   // release, as in "12.9"
+	Hosts  []int  `json:"hosts,omitempty"`  // driver branches of the hosts that it serves
+	Brands []int  `json:"brands,omitempty"` // of the GPUs that it serves, as NVML numbers them
 }
 
 // VersionNeed is one entry of .gnu.version_r.

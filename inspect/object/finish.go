@@ -66,6 +66,7 @@ func (s *scan) tables(f *facts.File) {
 			f.ELF.VersionNeeds = append(f.ELF.VersionNeeds, facts.VersionNeed{Library: n.Library, Versions: n.Versions})
 		}
 		s.symbols(f)
+		f.ELF.Compat = s.compat()
 	}
 	// Without section names the search still found the code; only the names
 	// of the places are missing. A damaged table is another matter.
