@@ -13,17 +13,23 @@ import (
 	"github.com/ccgate/ccgate/inspect/limit"
 )
 
-// What is kept of a layer may come from others: counts below zero gave budget back.
-func TestCountsBelowZeroAreNoLayer(t *testing.T) {
-	stored := layertest.Tar(t, "file a.so elf:a\n")
+// encoded reads a layer of a recipe, and gives its stored form too.
+func encoded(t *testing.T, recipe string) (*Content, []byte, *limit.Budget) {
+	t.Helper()
+	stored := layertest.Tar(t, recipe)
 	budget := limit.NewBudget(limit.Limits{})
 	open := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(stored)), nil }
-	digest := hashOf(stored)
-	c, err := Read(t.Context(), open, Claim{Digest: digest, Size: int64(len(stored))}, Options{Scan: layertest.Scan, Budget: budget})
+	c, err := Read(t.Context(), open, Claim{Digest: hashOf(stored), Size: int64(len(stored))}, Options{Scan: layertest.Scan, Budget: budget})
 	require.NoError(t, err)
 	raw, err := c.Encode()
 	require.NoError(t, err)
-	_, err = Decode(raw, digest, c.Size, budget)
+	return c, raw, budget
+}
+
+// What is kept of a layer may come from others: counts below zero gave budget back.
+func TestCountsBelowZeroAreNoLayer(t *testing.T) {
+	c, raw, budget := encoded(t, "file a.so elf:a\n")
+	_, err := Decode(raw, c.Digest, c.Size, budget)
 	require.NoError(t, err)
 	for _, field := range []string{"plain", "entries", "files", "objects"} {
 		var m map[string]any
@@ -34,20 +40,13 @@ func TestCountsBelowZeroAreNoLayer(t *testing.T) {
 		bad, err := json.Marshal(m)
 		require.NoError(t, err)
 		bad = append(append(bad, '\n'), bodies...)
-		_, err = Decode(bad, digest, c.Size, budget)
+		_, err = Decode(bad, c.Digest, c.Size, budget)
 		require.ErrorIs(t, err, errStored, field)
 	}
 }
 
 func TestBodiesThatAreMissingAreNoLayer(t *testing.T) {
-	stored := layertest.Tar(t, "file a.so elf:a\nfile b.so elf:b\n")
-	budget := limit.NewBudget(limit.Limits{})
-	open := func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(stored)), nil }
-	digest := hashOf(stored)
-	c, err := Read(t.Context(), open, Claim{Digest: digest, Size: int64(len(stored))}, Options{Scan: layertest.Scan, Budget: budget})
-	require.NoError(t, err)
-	raw, err := c.Encode()
-	require.NoError(t, err)
+	c, raw, budget := encoded(t, "file a.so elf:a\nfile b.so elf:b\n")
 	lines := bytes.SplitAfter(raw, []byte{'\n'})
 	require.Len(t, lines, 4)
 	for name, bad := range map[string][]byte{
@@ -56,7 +55,7 @@ func TestBodiesThatAreMissingAreNoLayer(t *testing.T) {
 		"cut off":   raw[:len(raw)-2],
 		"no object": bytes.Join([][]byte{lines[0], []byte("null\n"), lines[2]}, nil),
 	} {
-		_, err = Decode(bad, digest, c.Size, budget)
+		_, err := Decode(bad, c.Digest, c.Size, budget)
 		require.Error(t, err, name)
 	}
 }
