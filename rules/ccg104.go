@@ -58,6 +58,9 @@ func (p *pass) newFunctions(f *facts.File, t int) (problem, bool) {
 		return problem{}, false
 	}
 	s := p.actor(f)
+	if _, tooOld := p.floor(s, p.targets[t].Driver); tooOld && !p.floorLowered {
+		return problem{}, false // the runtime refuses the driver in the first place
+	}
 	pr := problem{
 		subject: s, target: t, level: LevelError, most: lower(p.most(s, t), levelIf(firm)), kind: KindFail, drivers: true,
 		what: "calls functions that are not in driver", found: targetList(lacking), needs: fmt.Sprintf("a driver for CUDA %s", newest),
