@@ -155,7 +155,7 @@ func checkSonames(p *problems, l Library) {
 		if !s.Grade.valid() {
 			p.add("library %s: soname %s: grade %q is not A, B, C or D", l.Name, s.Version, s.Grade)
 		}
-		for _, part := range slices.Concat(s.Parts, s.OptionalParts) {
+		for _, part := range slices.Concat(s.Parts, s.OptionalParts, s.FeatureParts) {
 			if !slices.Contains(l.Stems, part) || part == l.Stems[0] {
 				p.add("library %s: soname %s: part %q is no other stem of the library", l.Name, s.Version, part)
 			}

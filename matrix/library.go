@@ -48,9 +48,11 @@ type Soname struct {
 	// not tied to one.
 	CUDA []int `toml:"cuda"`
 	// Parts are the stems of libraries that the library opens by name at run time;
-	// OptionalParts are those that some builds lack. All have to be of one release.
+	// OptionalParts are those that some builds lack, and FeatureParts those without which only
+	// some functions fail. All have to be of one release.
 	Parts         []string `toml:"parts"`
 	OptionalParts []string `toml:"optional_parts"`
+	FeatureParts  []string `toml:"feature_parts"`
 	Grade         Grade    `toml:"grade"`
 }
 
@@ -80,7 +82,8 @@ func (l Library) clone() Library {
 	l.Stems, l.Sonames, l.Support = slices.Clone(l.Stems), slices.Clone(l.Sonames), slices.Clone(l.Support)
 	for i := range l.Sonames {
 		n := &l.Sonames[i]
-		n.CUDA, n.Parts, n.OptionalParts = slices.Clone(n.CUDA), slices.Clone(n.Parts), slices.Clone(n.OptionalParts)
+		n.CUDA, n.Parts = slices.Clone(n.CUDA), slices.Clone(n.Parts)
+		n.OptionalParts, n.FeatureParts = slices.Clone(n.OptionalParts), slices.Clone(n.FeatureParts)
 	}
 	return l
 }

@@ -24,7 +24,7 @@ import (
 //
 // Items of so are device code as in "sm_80" and "compute_80:8.4", what the dynamic section
 // says as in "needs=", "soname=", "rpath=", "runpath=", "interp=", "defs=" and "wants=" with
-// symbol versions ("wants=libfoo.so.1:V1,V2"), "machine=", "bits=", "release=",
+// symbol versions ("wants=libfoo.so.1:V1,V2"), "machine=", "bits=", "release=", "runtime=",
 // "hosts=" with the branches that a forward-compatibility package names, and "size=".
 func parseRecipe(recipe string) (*facts.Image, error) {
 	r := &recipeReader{img: &facts.Image{Schema: facts.Schema, Reference: "app:1", Source: facts.SourceImage}}
@@ -109,6 +109,8 @@ func soItem(f *facts.File, item string) error {
 			n, convErr := strconv.Atoi(text)
 			f.ELF.Compat.Hosts, err = append(f.ELF.Compat.Hosts, n), convErr
 		}
+	case "runtime":
+		f.Runtime = &facts.Runtime{Linkage: facts.LinkageStatic, Version: value, Evidence: "toolkit of the device code"}
 	case "release":
 		f.Release = &facts.Release{Version: value, Evidence: "text in the file"}
 	case "now":

@@ -56,6 +56,7 @@ func (l *Loader) Real(name string) (string, bool) {
 func (l *Loader) resume(pr *Process) *process {
 	root := pr.Objects[0].file
 	p := l.begin(root)
+	p.out.host = pr.host
 	for _, o := range pr.Objects {
 		at := p.add(o)
 		p.out.Objects[at].origin = o.origin

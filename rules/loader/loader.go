@@ -113,6 +113,8 @@ type Process struct {
 	Musl bool
 	// Tries counts the directories and files that were tried.
 	Tries int
+
+	host *Object // the program that opens the first object, see LoadInto
 }
 
 // Edge is one needed name: From needs Name, and To is what it gets.

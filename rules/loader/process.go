@@ -47,7 +47,11 @@ type process struct {
 // the first object of its process, as the loader itself does when it is told to list one.
 // Errors wrap [ErrNoObject], [ErrNotLoadable] or [ErrTooLarge]. What is not found is no error
 // but an object with [RuleMissing].
-func (l *Loader) Load(name string) (*Process, error) {
+func (l *Loader) Load(name string) (*Process, error) { return l.LoadInto("", name) }
+
+// LoadInto is [Loader.Load] for what a program opens while it runs: the RPATH of the program
+// counts, too. A program that is not there, or an empty one, has none.
+func (l *Loader) LoadInto(program, name string) (*Process, error) {
 	f, real, err := l.view.file(name)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w (%w)", name, ErrNoObject, err)
@@ -56,6 +60,9 @@ func (l *Loader) Load(name string) (*Process, error) {
 		return nil, fmt.Errorf("%s %w", name, ErrNotLoadable)
 	}
 	p := l.begin(f)
+	if host, at, err := l.view.file(program); program != "" && err == nil {
+		p.out.host = &Object{Path: program, Real: at, file: host, origin: directoryOf(at)}
+	}
 	p.add(Object{Name: name, By: -1, Path: name, Real: real, Rule: RuleRoot, file: f})
 	p.preload()
 	for i := 0; i < len(p.out.Objects); i++ {

@@ -13,7 +13,7 @@ func (p *process) search(o *Object) {
 		p.inherited(o)
 	}
 	p.inDirs(o, p.environment(), RuleEnv, "")
-	p.inDirs(o, p.expandAll(by.file.ELF.RunPath, o.By), RuleRunPath, by.Path)
+	p.inDirs(o, p.expandAll(by.file.ELF.RunPath, by.origin), RuleRunPath, by.Path)
 	p.cached(o)
 	if !by.file.ELF.NoDefaultDirs {
 		p.inDirs(o, p.system.defaults, RuleDefault, "")
@@ -27,35 +27,36 @@ func (p *process) inherited(o *Object) {
 	for i := o.By; i >= 0; i = p.out.Objects[i].By {
 		p.tries++ // a chain of objects can be as long as there are
 		seenProgram = seenProgram || i == 0
-		p.inRPath(o, i)
+		p.inRPath(o, &p.out.Objects[i])
 	}
 	if !seenProgram {
-		p.inRPath(o, 0)
+		p.inRPath(o, &p.out.Objects[0])
+	}
+	if p.out.host != nil {
+		p.inRPath(o, p.out.host)
 	}
 }
 
-func (p *process) inRPath(o *Object, i int) {
-	from := &p.out.Objects[i]
+func (p *process) inRPath(o, from *Object) {
 	if from.file != nil && len(from.file.ELF.RunPath) == 0 {
-		p.inDirs(o, p.expandAll(from.file.ELF.RPath, i), RuleRPath, from.Path)
+		p.inDirs(o, p.expandAll(from.file.ELF.RPath, from.origin), RuleRPath, from.Path)
 	}
 }
 
 // environment lists the directories of LD_LIBRARY_PATH, as the program sees them.
 func (p *process) environment() []string {
 	if p.envDirs == nil {
-		p.envDirs = p.expandAll(splitList(p.env["LD_LIBRARY_PATH"], ":;"), 0)
+		p.envDirs = p.expandAll(splitList(p.env["LD_LIBRARY_PATH"], ":;"), p.out.Objects[0].origin)
 	}
 	return p.envDirs
 }
 
-// expandAll expands the directories of an object's list. An empty one is the working
+// expandAll expands the directories of the list of an object with a $ORIGIN. An empty one is the working
 // directory.
-func (p *process) expandAll(dirs []string, i int) []string {
-	from := &p.out.Objects[i]
+func (p *process) expandAll(dirs []string, origin string) []string {
 	out := make([]string, 0, len(dirs))
 	for _, d := range dirs {
-		d = expand(d, from.origin, p.system.lib, p.system.platform)
+		d = expand(d, origin, p.system.lib, p.system.platform)
 		if len(d) > 1 {
 			d = strings.TrimRight(d, "/")
 		}

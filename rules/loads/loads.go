@@ -66,44 +66,17 @@ func New(p *facts.Platform, k *matrix.Knowledge) *Set {
 	}
 	files := related(p, k)
 	s.used = newUsage(p, files)
-	f := finder{Set: s, reached: make(map[string]bool)}
+	f := finder{Set: s, platform: p, reached: make(map[string]bool)}
 	f.find(files)
 	return s
-}
-
-// Resolved says whether another process of the Python environment of a load has a library
-// of a name, so that it is there for what is loaded after it. A program finds nothing in memory.
-func (s *Set) Resolved(l *Load, name string) bool {
-	return l.Environment != "" && l.Kind != Program && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
-		return h.several || h.root != l.Root
-	})
-}
-
-// LoadedBefore says whether a larger process of the Python environment of a load has
-// another file of a name than the given one: that of the framework, of which modules
-// find in memory what it has loaded.
-func (s *Set) LoadedBefore(l *Load, name, file string) bool {
-	return l.Environment != "" && l.Kind != Program && slices.ContainsFunc(s.resolved[l.Environment][name], func(h holder) bool {
-		return h.file != file && h.objects > len(l.Process.Objects)
-	})
-}
-
-// Unused says whether nothing leads to a file, by the rules of [Load.Unused].
-func (s *Set) Unused(file string) bool { return s.used.unused(file, EnvironmentOf(file)) }
-
-// holder is a file in a process, with the number of objects of the largest such process.
-type holder struct {
-	file    string
-	objects int
-	root    *facts.File // of one such process
-	several bool        // there are others
 }
 
 // finder loads the roots in turn.
 type finder struct {
 	*Set
-	reached map[string]bool // files that are in the process of another root
-	objects int             // of all loads so far
+	platform *facts.Platform
+	reached  map[string]bool // files that are in the process of another root
+	objects  int             // of all loads so far
 }
 
 // Bounds of all loads of an image together, far above those of real ones: objects, and how
@@ -129,6 +102,7 @@ func (f *finder) find(files []*facts.File) {
 	for i := range f.Loads {
 		f.note(&f.Loads[i])
 	}
+	f.preload()
 	slices.SortFunc(f.Loads, compareLoads)
 }
 
@@ -137,14 +111,15 @@ func (f *finder) load(file *facts.File, kind Kind) {
 		f.TooLarge = append(f.TooLarge, file)
 		return
 	}
-	pr, err := f.Loader.Load(file.Path)
+	env := EnvironmentOf(file.Path)
+	pr, err := f.Loader.LoadInto(f.interpreter(kind, env), file.Path)
 	if err != nil {
 		f.TooLarge = append(f.TooLarge, file)
 		f.objects += givenUp
 		return
 	}
 	f.objects += len(pr.Objects) + len(pr.Edges)/edgesOfObject + pr.Tries/triesOfObject
-	l := Load{Root: file, Kind: kind, Process: pr, Environment: EnvironmentOf(file.Path)}
+	l := Load{Root: file, Kind: kind, Process: pr, Environment: env}
 	l.Unused = f.used.unused(file.Path, l.Environment)
 	for i := range pr.Objects[1:] {
 		if to := pr.Objects[i+1].Real; !l.Unused || f.Unused(to) {
@@ -152,6 +127,15 @@ func (f *finder) load(file *facts.File, kind Kind) {
 		}
 	}
 	f.Loads = append(f.Loads, l)
+}
+
+// interpreter returns the path of the Python that loads a module. The RPATH of conda's leads
+// to the libraries of its environment.
+func (f *finder) interpreter(kind Kind, environment string) string {
+	if kind == Program || environment == "" {
+		return ""
+	}
+	return path.Join(prefixOf(environment), "bin/python3")
 }
 
 // compareLoads orders by what counts more, so that a finding that several loads lead to is
@@ -167,36 +151,6 @@ func compareLoads(a, b Load) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Root.Path, b.Root.Path))
-}
-
-// note notes what the environment of a load has in memory.
-func (f *finder) note(l *Load) {
-	if l.Environment == "" || l.Kind == Program {
-		return
-	}
-	names := f.resolved[l.Environment]
-	if names == nil {
-		names = make(map[string][]holder)
-		f.resolved[l.Environment] = names
-	}
-	for i := range l.Process.Objects {
-		o := &l.Process.Objects[i]
-		if file := o.File(); file != nil && i > 0 {
-			for _, name := range []string{o.Name, cmp.Or(file.ELF.Soname, path.Base(file.Path))} {
-				names[name] = hold(names[name], holder{file: o.Real, objects: len(l.Process.Objects), root: l.Root})
-			}
-		}
-	}
-}
-
-func hold(list []holder, h holder) []holder {
-	i := slices.IndexFunc(list, func(old holder) bool { return old.file == h.file })
-	if i < 0 {
-		return append(list, h)
-	}
-	list[i].objects = max(list[i].objects, h.objects)
-	list[i].several = list[i].several || list[i].root != h.root
-	return list
 }
 
 // kindOf says how a file comes into a process. Python's extension modules are not called
