@@ -15,7 +15,7 @@ func (o *options) images() string { return filepath.Join(o.cache, "images") }
 
 func faultsCommand(o *options) *cobra.Command {
 	r := fault.Runner{}
-	var image, gpu, driver string
+	var image, gpu, driver, fleet string
 	cmd := &cobra.Command{
 		Use: "faults", Short: "Check an image with seeded faults: none may pass, crash or hang", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -24,13 +24,14 @@ func faultsCommand(o *options) *cobra.Command {
 				return err
 			}
 			defer img.Close()
-			r.Target = []string{"--gpu", gpu, "--driver", driver}
+			r.Target = []string{"--gpu", gpu, "--driver", driver, "--matrix", fleet}
 			return r.Run(cmd.Context(), img, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&image, "image", "bitsandbytes", "name of the image")
 	cmd.Flags().StringVar(&gpu, "gpu", "A100", "a GPU for which the image passes without a fault")
 	cmd.Flags().StringVar(&driver, "driver", "550", "the driver for it")
+	cmd.Flags().StringVar(&fleet, "matrix", "testdata/corpus/alone.toml", "a fleet file whose levels are in force")
 	cmd.Flags().StringVar(&r.Program, "ccgate", "bin/ccgate", "the program to test")
 	cmd.Flags().IntVar(&r.Count, "count", 500, "number of faults")
 	cmd.Flags().Uint64Var(&r.Seed, "seed", 1, "where the faults come from")
