@@ -20,6 +20,7 @@ import (
 // The names of an OCI image layout (OCI image specification v1.1,
 // image-layout.md).
 const (
+	layoutFile  = "oci-layout"
 	layoutIndex = "index.json"
 	layoutBlobs = "blobs"
 )

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/ccgate/ccgate/inspect/facts"
 	"github.com/ccgate/ccgate/inspect/layer"
+	"github.com/ccgate/ccgate/inspect/limit"
 )
 
 // readRootfs reads an unpacked root file system. Whiteouts mean nothing here
@@ -32,6 +34,9 @@ func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, 
 		return nil, &ReadError{Reference: ref.Text, Step: "opening the directory", Err: err}
 	}
 	defer root.Close()
+	if err := refuseStoredImage(ref, root, opt.Limits.OrDefault()); err != nil {
+		return nil, err
+	}
 	w := &rootfsWalk{ctx: ctx, root: root, opt: opt, progress: newProgress(opt.Progress, nil)}
 	if err := fs.WalkDir(root.FS(), ".", w.visit); err != nil {
 		return nil, &ReadError{Reference: ref.Text, Step: "walking the directory", Err: err}
@@ -50,6 +55,27 @@ func readRootfs(ctx context.Context, ref Reference, opt Options) (*facts.Image, 
 		Schema: facts.Schema, Reference: ref.Text, Source: facts.SourceRootfs,
 		Platforms: []facts.Platform{platform},
 	}, nil
+}
+
+// refuseStoredImage refuses a directory in which a tool stored an image: a walk
+// would take its layers for files without code, and pass it. skopeo and podman
+// call one of these forms dir: too.
+func refuseStoredImage(ref Reference, root *os.Root, l limit.Limits) error {
+	holds := func(name, mark string) bool {
+		raw, err := readFile(directory{root}, name, l)
+		return err == nil && bytes.Contains(raw, []byte(mark))
+	}
+	switch {
+	case holds(layoutFile, "imageLayoutVersion") && holds(layoutIndex, "manifests"):
+		return badReference(ref.Text, "is an OCI layout and not a root file system", "write oci:"+ref.Path)
+	case holds("version", "Directory Transport Version") && holds(dockerManifest, "schemaVersion"):
+		return badReference(ref.Text, "is an image as skopeo and podman store it, and not a root file system",
+			"make an OCI layout of it (skopeo copy dir:"+ref.Path+" oci:LAYOUT) and write oci:LAYOUT")
+	case holds(dockerManifest, "\"Config\"") && holds(dockerManifest, "\"Layers\""):
+		return badReference(ref.Text, "is the unpacked output of docker save and not a root file system",
+			"write docker-archive:FILE with the archive that it comes from")
+	}
+	return nil
 }
 
 // rootfsWalk is the state of a walk over a directory.

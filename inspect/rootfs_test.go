@@ -61,6 +61,31 @@ func TestRootfsThatCannotBeRead(t *testing.T) {
 	requireReferenceError(t, "file:"+archive, "nor a wheel; write docker-archive:"+archive)
 }
 
+// What podman save --format docker-dir writes, and layouts, were walked as files without code, and passed.
+func TestRootfsThatIsAStoredImageIsNotPassed(t *testing.T) {
+	files := func(pairs ...string) map[string][]byte {
+		all := map[string][]byte{"blobs/sha256/aa": []byte("layer")}
+		for i := 0; i < len(pairs); i += 2 {
+			all[pairs[i]] = []byte(pairs[i+1])
+		}
+		return all
+	}
+	layout := writeDir(t, files("oci-layout", `{"imageLayoutVersion": "1.0.0"}`, "index.json", `{"manifests": []}`))
+	requireReferenceError(t, "dir:"+layout, "is an OCI layout and not a root file system; write oci:"+layout)
+	stored := writeDir(t, files("version", "Directory Transport Version: 1.1\n", "manifest.json", `{"schemaVersion": 2}`))
+	requireReferenceError(t, "dir:"+stored, "skopeo copy dir:"+stored+" oci:LAYOUT")
+	saved := writeDir(t, files("manifest.json", `[{"Config": "aa.json", "RepoTags": null, "Layers": ["aa/layer.tar"]}]`))
+	requireReferenceError(t, "dir:"+saved, "is the unpacked output of docker save")
+	for _, rootfs := range []map[string][]byte{
+		files("manifest.json", `{"name": "a web application"}`),
+		files("version", "1.2\n", "manifest.json", `{"schemaVersion": 2}`),
+		files("srv/oci-layout", `{"imageLayoutVersion": "1.0.0"}`, "srv/index.json", `{"manifests": []}`),
+	} {
+		_, err := read(t, "dir:"+writeDir(t, rootfs))
+		require.NoError(t, err)
+	}
+}
+
 func TestRootfsNameThatIsNotText(t *testing.T) {
 	dir := unpack(t, "file a.so elf:a\n")
 	sub := filepath.Join(dir, "d\xff")
