@@ -114,7 +114,7 @@ func joinLacks(lacks []lack) []lack {
 
 // nameList words names, each once; of many the first ones.
 func nameList(names []string) string {
-	const most = 12
+	const most = 16
 	var first []string
 	seen := make(map[string]bool)
 	for _, n := range names {

@@ -199,6 +199,7 @@ type Section struct {
 	Type               elf.SectionType
 	Flags              elf.SectionFlag
 	Addr, Offset, Size uint64
+	Link               uint32 // sh_link: of symbols, the section with their names
 }
 
 // Contains reports whether the file offset lies in the section's bytes.
@@ -272,5 +273,6 @@ func (f *File) section(b []byte) (name uint32, s Section) {
 		Addr:   f.word(b[8+w:]),
 		Offset: f.word(b[8+2*w:]),
 		Size:   f.word(b[8+3*w:]),
+		Link:   f.Order.Uint32(b[8+4*w:]),
 	}
 }

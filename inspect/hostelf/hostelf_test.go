@@ -89,7 +89,7 @@ func requireSections(t *testing.T, b []byte, got []hostelf.Section) {
 	require.NoError(t, err)
 	require.Len(t, got, len(std.Sections))
 	for i, s := range std.Sections {
-		require.Equal(t, hostelf.Section{Name: s.Name, Type: s.Type, Flags: s.Flags, Addr: s.Addr, Offset: s.Offset, Size: s.FileSize}, got[i])
+		require.Equal(t, hostelf.Section{Name: s.Name, Type: s.Type, Flags: s.Flags, Addr: s.Addr, Offset: s.Offset, Size: s.FileSize, Link: s.Link}, got[i])
 	}
 }
 
@@ -242,7 +242,7 @@ func FuzzHostELF(f *testing.F) {
 			requireFormat(t, err)
 			return
 		}
-		if _, err := file.Symbols(bytes.NewReader(b), sections, func([]byte) bool { return true }, func(int64) (string, bool) { return "", false }); err != nil {
+		if _, _, err := file.Symbols(bytes.NewReader(b), sections, func([]byte) bool { return true }, func(int64) (string, bool) { return "", false }); err != nil {
 			requireFormat(t, err)
 		}
 	})
@@ -261,8 +261,9 @@ func TestSymbols(t *testing.T) {
 		b := o.Bytes()
 		f, err := read(b)
 		require.NoError(t, err, name)
-		symbols, err := f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
+		symbols, complete, err := f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
 		require.NoError(t, err, name)
+		require.True(t, complete, name)
 		require.Equal(t, []hostelf.Symbol{{Name: "cudaMalloc"}, {Name: "cudaMaybe", Weak: true}, {Name: "mine", Defined: true}}, symbols, name)
 	}
 	b := o.Bytes()
@@ -273,7 +274,7 @@ func TestSymbols(t *testing.T) {
 			f.sections[i].Size = 1 << 40
 		}
 	}
-	_, err = f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
+	_, _, err = f.file.Symbols(bytes.NewReader(b), f.sections, wanted, none)
 	var broken *hostelf.FormatError
 	require.ErrorAs(t, err, &broken)
 }

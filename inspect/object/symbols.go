@@ -42,7 +42,7 @@ func (s *scan) symbols(f *facts.File) {
 	if !s.haveTable || f.ELF.Type != "dyn" && f.ELF.Type != "exec" || !isVendorFile(f.ELF) {
 		return
 	}
-	symbols, err := s.elf.Symbols(s.in.at(), s.sections, isVendorName, s.nameAt)
+	symbols, complete, err := s.elf.Symbols(s.in.at(), s.sections, isVendorName, s.nameAt)
 	if err != nil {
 		return // what cannot be read of them is not compared
 	}
@@ -55,6 +55,9 @@ func (s *scan) symbols(f *facts.File) {
 		}
 	}
 	f.ELF.Imports, f.ELF.Exports = tidy(f.ELF.Imports), tidy(f.ELF.Exports)
+	if !complete {
+		f.ELF.Exports = nil // what seems to be lacking may be there
+	}
 }
 
 func tidy(names []string) []string {

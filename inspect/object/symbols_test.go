@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -43,6 +44,23 @@ func TestFunctionsOfAPatchedFile(t *testing.T) {
 	require.True(t, ok)
 	require.Empty(t, unread)
 	require.Equal(t, []string{"cudaMalloc", "ncclCommRegister"}, f.ELF.Imports)
+}
+
+// Where names end others, as ncclSend does pncclSend, the search comes by a part of them only.
+// A library that seemed to lack the others was reported.
+func TestFunctionsThatAPatchedFileDefinesAreNotKnown(t *testing.T) {
+	o := library()
+	o.Moved, o.Gap, o.Soname = true, 40<<20, "libnccl.so.2"
+	o.Imports = []string{"cudaMalloc"}
+	for i := range 1 << 6 { // far from what the loader asks for
+		o.Exports = append(o.Exports, fmt.Sprintf("_ZN%d%s", i, strings.Repeat("x", 1<<14)))
+	}
+	o.Exports = slices.Insert(o.Exports, len(o.Exports)/2, "ncclGetVersion", "pncclSend")
+	b := o.Bytes()
+	f, _, ok := object.Scan("k", int64(len(b)), struct{ io.Reader }{bytes.NewReader(b)})
+	require.True(t, ok)
+	require.Equal(t, []string{"cudaMalloc"}, f.ELF.Imports)
+	require.Empty(t, f.ELF.Exports)
 }
 
 func TestTooManyFunctionsAreNotCompared(t *testing.T) {

@@ -131,7 +131,7 @@ func (m *image) sectionHeader(name uint32, s Section) {
 	m.words(uint64(s.Flags), addr, s.off, uint64(len(s.Data)))
 	link := 0
 	switch s.Type {
-	case elf.SHT_DYNAMIC, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
+	case elf.SHT_DYNAMIC, elf.SHT_DYNSYM, elf.SHT_GNU_VERNEED, elf.SHT_GNU_VERDEF:
 		link = 1 + slices.IndexFunc(m.sections, func(s Section) bool { return s.Name == ".dynstr" })
 	}
 	m.body = m.order.AppendUint32(m.body, uint32(link))
