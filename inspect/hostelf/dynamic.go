@@ -214,16 +214,23 @@ func (f *File) stringAt(r io.ReaderAt, off, n uint64) (string, error) {
 //
 //	Verneed: u16 version, u16 count, u32 file, u32 offset of auxiliaries, u32 next
 //	Vernaux: u32 hash, u16 flags, u16 other, u32 name, u32 next
+//
+// Versions of weak symbols only, which a loader does without, are left out.
 func (f *File) versionNeeds(str *strtab, raw *dyn) []VersionNeed {
+	const weak = 2
 	var needs []VersionNeed
 	f.walk(str, raw.verneed, raw.verneednum, 16, func(off uint64, b []byte) uint64 {
 		need := VersionNeed{Library: str.at(uint64(f.Order.Uint32(b[4:])))}
 		count := uint64(f.Order.Uint16(b[2:]))
 		f.chain(str, off+uint64(f.Order.Uint32(b[8:])), count, 16, func(_ uint64, b []byte) uint64 {
-			need.Versions = append(need.Versions, str.at(uint64(f.Order.Uint32(b[8:]))))
+			if f.Order.Uint16(b[4:])&weak == 0 {
+				need.Versions = append(need.Versions, str.at(uint64(f.Order.Uint32(b[8:]))))
+			}
 			return uint64(f.Order.Uint32(b[12:]))
 		})
-		needs = append(needs, need)
+		if len(need.Versions) > 0 || count == 0 {
+			needs = append(needs, need)
+		}
 		return uint64(f.Order.Uint32(b[12:]))
 	})
 	return needs

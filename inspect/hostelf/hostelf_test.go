@@ -279,6 +279,17 @@ func TestSymbols(t *testing.T) {
 	require.ErrorAs(t, err, &broken)
 }
 
+// A loader does without the versions of weak symbols, such as GLIBC_2.18 in wheels for older systems.
+func TestVersionsOfWeakSymbolsAreNotNeeded(t *testing.T) {
+	o := full()
+	want, err := read(o.Bytes())
+	require.NoError(t, err)
+	o.VersionNeeds = append(o.VersionNeeds, fatbintest.VersionNeed{Library: "libc.so.6", Versions: []string{"GLIBC_2.18"}, Weak: true})
+	f, err := read(o.Bytes())
+	require.NoError(t, err)
+	require.Equal(t, want.dynamic, f.dynamic)
+}
+
 // requireFormat requires that err blames the file: memory can always be read.
 func requireFormat(t *testing.T, err error) {
 	t.Helper()

@@ -65,8 +65,13 @@ func (d *dynamic) needs() {
 			if j == len(n.Versions)-1 {
 				next = 0
 			}
+			flags := uint16(0)
+			if n.Weak {
+				flags = 2 // VER_FLG_WEAK
+			}
 			b = o.AppendUint32(b, 0)
-			b = o.AppendUint32(b, 0)
+			b = o.AppendUint16(b, flags)
+			b = o.AppendUint16(b, 0)
 			b = o.AppendUint32(b, d.names.add(v))
 			b = o.AppendUint32(b, next)
 		}

@@ -9,6 +9,7 @@ import (
 type VersionNeed struct {
 	Library  string
 	Versions []string
+	Weak     bool // the versions are those of weak symbols only
 }
 
 // SharedObject describes a host ELF file. The zero value is an empty shared object for
