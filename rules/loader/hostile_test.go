@@ -33,6 +33,47 @@ func TestSearchPathsThatMultiply(t *testing.T) {
 	require.ErrorIs(t, err, loader.ErrTooLarge)
 }
 
+// Each link leads through the next one a thousand times, so that a path has as many components as
+// a thousand to the power of the links that it passes.
+func TestLinksThatMultiply(t *testing.T) {
+	p := chain(1, nil)
+	for i := range 30 {
+		p.Links = append(p.Links, facts.Link{Path: fmt.Sprintf("/k%d", i), Target: strings.Repeat(fmt.Sprintf("k%d/", i+1), 1000)})
+	}
+	_, ok := loader.New(p, loader.Options{}).Real("/k0/lib.so")
+	require.False(t, ok)
+	real, ok := loader.New(p, loader.Options{}).Real("/k30/lib.so")
+	require.True(t, ok)
+	require.Equal(t, "/k30/lib.so", real)
+}
+
+func TestEndlessPreload(t *testing.T) {
+	p := chain(1, nil)
+	var names, dirs []string
+	for i := range 5000 {
+		names, dirs = append(names, fmt.Sprintf("libnone%d.so", i)), append(dirs, fmt.Sprintf("/none%d", i))
+	}
+	p.Config.Env = []string{"LD_PRELOAD=" + strings.Join(names, ":"), "LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+	_, err := loader.New(p, loader.Options{}).Load("/x/lib0.so")
+	require.ErrorIs(t, err, loader.ErrTooLarge)
+}
+
+func TestOtherCopiesAreBounded(t *testing.T) {
+	p := chain(1, nil)
+	var dirs []string
+	for i := range 1000 {
+		dir := fmt.Sprintf("/copy%d", i)
+		dirs = append(dirs, dir)
+		p.Files = append(p.Files, facts.File{Path: dir + "/lib1.so", Kind: facts.KindELF, ELF: &facts.ELF{Class: 64, Machine: "x86_64", Type: "dyn"}})
+	}
+	p.Config.Env = []string{"LD_LIBRARY_PATH=" + strings.Join(dirs, ":")}
+	got, err := loader.New(p, loader.Options{}).Load("/x/lib0.so")
+	require.NoError(t, err)
+	require.Len(t, got.Objects, 2)
+	require.Equal(t, "/copy0/lib1.so", got.Objects[1].Real)
+	require.Less(t, len(got.Objects[1].Later), 100)
+}
+
 // Whatever a configuration or a variable says, a load ends, and what it finds is a file
 // of the image.
 func FuzzLoad(f *testing.F) {
